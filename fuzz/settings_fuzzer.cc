@@ -37,5 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Check(settings->everybody);
   for (const auto& [name, given] : settings->users) Check(given);
   for (const auto& [name, given] : settings->groups) Check(given);
+  for (const auto& [name, price] : settings->prices.per_gpu_hour) {
+    if (!std::isfinite(price) || price < 0) __builtin_trap();
+  }
   return 0;
 }

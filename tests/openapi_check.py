@@ -217,6 +217,11 @@ class OpenApiTest(unittest.TestCase):
         self.check("GET", "/api/v1/usage", 200)
         self.check("GET", "/api/v1/usage", 200, "?seconds=3600")
         self.check("GET", "/api/v1/usage", 400, "?seconds=1")
+        for by in ("user", "gpu"):
+            self.check("GET", "/api/v1/usage", 200, f"?by={by}&from=2026-01-01")
+        self.check("GET", "/api/v1/usage", 200, headers={"Accept": "text/csv"})
+        for query in ("?by=colour", "?by=user&from=yesterday", "?from=2026-01-02&to=2026-01-01", "?format=xml"):
+            self.check("GET", "/api/v1/usage", 400, query)
         model = (ROOT / "fuzz" / "corpus" / "layer_list" / "image.json").read_bytes()
         self.check("POST", "/api/v1/predictions", 200, "?batch=4&precision=bf16&gpu=H200", body=model)
         self.check("POST", "/api/v1/predictions", 400, body=b"no model")

@@ -63,6 +63,15 @@ struct MachineFigures {
   std::optional<double> cpu_busy, memory_bytes, memory_used_bytes;
 };
 
+// GET /usage?by=: a table of who held the GPUs, and what it cost.
+struct UsageAsked {
+  core::UnixMillis from = 0, to = 0;
+  std::string by = "user";  // as it was given: who answers knows what there is
+  bool csv = false;
+
+  friend bool operator==(const UsageAsked&, const UsageAsked&) = default;
+};
+
 // What lies above this layer. A member that is empty is answered with 501. Strings are JSON
 // objects. All but `starts`, `gpu_figures`, `machine`, `exposition`, `log_file`, `step` and
 // `terminal` are called on the studies' threads, several at once; the first on its own, the others
@@ -108,6 +117,7 @@ struct Studies {
   std::function<core::Result<std::string>()> pairs;  // GET /pairs
   // GET /usage, of so many seconds up to now.
   std::function<core::Result<std::string>(std::int64_t seconds)> usage;
+  std::function<core::Result<std::string>(const UsageAsked& asked)> usage_table;  // JSON, or CSV
   // GET /jobs/{number}/neighbours, of the job as it is now.
   std::function<core::Result<std::string>(const core::JobRecord& job)> neighbours;
 };

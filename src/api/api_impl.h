@@ -107,6 +107,9 @@ std::string JobText(const core::JobRecord& job, const std::optional<core::Accoun
 void WriteJobs(json::Writer& writer, const std::vector<control::JobPtr>& jobs,
                const std::optional<core::Account>& who);
 
+// GET /usage, in seconds.
+constexpr std::int64_t kLeastUsage = 60, kUsualUsage = 7LL * 86400, kMostUsage = 3650LL * 86400;
+
 // Values behind the question mark.
 std::string QueryValue(const Query& query, std::string_view name);  // empty: not given
 core::Result<std::optional<std::int64_t>> QueryNumber(const Query& query, std::string_view name,

@@ -44,6 +44,11 @@ class ApiTest : public ::testing::Test {
                           const WhatIfProgress&, const StudyRun&) -> core::Result<std::string> {
       return fmt::format("{{\"asked\":\"{} {} {}\"}}", name, policies.back(), trace.size());
     };
+    studies.usage_table = [](const UsageAsked& asked) -> core::Result<std::string> {
+      if (asked.by != "user") return core::UsageError("by: give user");
+      return fmt::format("{}", asked.csv ? "user,jobs\n" : R"({"by":"user"})") +
+             fmt::format("{} {}", asked.from, asked.to - asked.from);
+    };
     studies.usage = [](std::int64_t seconds) -> core::Result<std::string> {
       return fmt::format("{{\"seconds\":{}}}", seconds);
     };
@@ -182,6 +187,29 @@ TEST_F(ApiTest, AWhatIfIsFollowedByItsName) {
   EXPECT_THAT(Ask("GET /api/v1/usage"), HasSubstr("{\"seconds\":604800}"));
   EXPECT_THAT(Tcp("GET /api/v1/usage?seconds=3600"), HasSubstr("{\"seconds\":3600}"));
   EXPECT_THAT(Ask("GET /api/v1/usage?seconds=1"), StartsWith("HTTP/1.1 400 "));
+}
+
+TEST_F(ApiTest, UsageIsATableWhereOneIsAskedFor) {
+  EXPECT_THAT(Ask("GET /api/v1/usage?by=user&from=2026-11-01&to=2026-11-02T12:00"),
+              AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Content-Type: application/json"),
+                    HasSubstr(R"({"by":"user"}1793491200000 129600000)")));
+  EXPECT_THAT(Tcp("GET /api/v1/usage?to=1793491200000&format=csv"),
+              AllOf(HasSubstr("Content-Type: text/csv"), HasSubstr("usage.csv"),
+                    HasSubstr("user,jobs\n1792886400000 604800000")));
+  EXPECT_THAT(Tcp("GET /api/v1/usage?seconds=60&by=user&to=1793491200000"),
+              HasSubstr("1793491140000 60000"));
+  EXPECT_THAT(Ask("GET /api/v1/usage?by=us%65rs"), StartsWith("HTTP/1.1 400 "));
+  for (const char* wrong : {"from=yesterday", "from=", "to=-5", "to=99999999999999999999",
+                            "from=2026-11-02&to=2026-11-02", "format=xml",
+                            "format=", "by=user&seconds=1", "from=2026-02-30"}) {
+    EXPECT_THAT(Ask(fmt::format("GET /api/v1/usage?{}", wrong)),
+                AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("application/problem+json")))
+        << wrong;
+  }
+  http::TestClient client(socket_);
+  client.Send(
+      "GET /api/v1/usage HTTP/1.1\r\nHost: h\r\nAccept: text/csv\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(client.All(), HasSubstr("Content-Type: text/csv"));
 }
 
 TEST_F(ApiTest, B1_AStudyEndsWhenItsClientLeaves) {
@@ -395,6 +423,25 @@ TEST_F(ApiTest, MachineStudiesAndFigures) {
   EXPECT_THAT(Ask("GET /healthz"), StartsWith("HTTP/1.1 503 "));
   service_.full = true;
   EXPECT_THAT(Ask("POST /api/v1/jobs", R"({"command":["a"]})"), StartsWith("HTTP/1.1 507 "));
+}
+
+TEST_F(ApiTest, WhileTheStoreIsAwayJobsAreTheBoards) {
+  Ask("POST /api/v1/jobs", R"({"command":["runs"]})");
+  Ask("POST /api/v1/jobs", R"({"command":["over"]})");
+  Ask("POST /api/v1/jobs/2/cancel");
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), HasSubstr("\"store_problem\":null"));
+  store_.away = true;
+  EXPECT_THAT(
+      Ask("GET /api/v1/jobs"),
+      AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("\"number\":1,"), HasSubstr("\"number\":2,"),
+            HasSubstr("\"store_problem\":\"the database is away\"")));
+  EXPECT_THAT(Ask("GET /api/v1/jobs?live=1"),
+              AllOf(HasSubstr("\"number\":1,"), HasSubstr("\"store_problem\":null")))
+      << "all that live are on the board";
+  EXPECT_THAT(Ask("GET /api/v1/jobs/2"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/9"), StartsWith("HTTP/1.1 500 "));
+  store_.away = false;
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), HasSubstr("\"store_problem\":null"));
 }
 
 TEST_F(ApiTest, LogsByOffset) {

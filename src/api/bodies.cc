@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstddef>
 #include <utility>
 
+#include "api/api_impl.h"
 #include "core/result.h"
+#include "core/text/iso_time.h"
+#include "core/text/quoted.h"
 #include "json/reader.h"
 #include "store/jobs/job_json.h"
 
@@ -17,12 +21,24 @@ namespace {
 
 // A parsed value takes many times its text: two bodies of 30 MB, empty lists alone, took 0.8 GB.
 constexpr std::ptrdiff_t kMostValues = 2'000'000;
+constexpr core::UnixMillis kMostMillis = 253'402'300'799'999;  // the year 9999
 constexpr std::size_t kMostPolicies = 20, kMostFollow = 64;
 
 core::Result<void> CheckFollow(const std::string& name) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
   if (name.size() <= kMostFollow && std::all_of(name.begin(), name.end(), plain)) return {};
   return UsageError("follow: a name of at most {} letters, digits and '-' is needed", kMostFollow);
+}
+
+// A date, a time, or Unix milliseconds.
+std::optional<core::UnixMillis> UsageTimeOf(const std::string& text) {
+  core::UnixMillis millis = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, millis);
+  if (!text.empty() && read.ec == std::errc() && read.ptr == end) {
+    return millis >= 0 && millis <= kMostMillis ? std::optional(millis) : std::nullopt;
+  }
+  return core::ParseIsoTime(text);
 }
 
 }  // namespace
@@ -97,6 +113,44 @@ core::Result<SimulateAsked> SimulateAskedOf(
         "policies: give 1 to {}, separated by commas (`sharewell policies` lists them)",
         kMostPolicies);
   }
+  return asked;
+}
+
+core::Result<std::optional<UsageAsked>> UsageAskedOf(
+    const std::vector<std::pair<std::string, std::string>>& query, std::string_view accept,
+    core::UnixMillis now) {
+  UsageAsked asked;
+  asked.csv = accept.find("text/csv") != std::string_view::npos;
+  bool is_table = asked.csv;
+  asked.to = now;
+  std::optional<core::UnixMillis> from;
+  for (const auto& [key, value] : query) {
+    if (key == "by") {
+      asked.by = value;
+    } else if (key == "from" || key == "to") {
+      const auto time = UsageTimeOf(value);
+      if (!time) {
+        return UsageError(
+            "{}: {} is not a time; give 2026-11-15, 2026-11-15T08:00 (UTC), or Unix "
+            "milliseconds",
+            key, core::Quoted(value));
+      }
+      (key == "to" ? asked.to : from.emplace()) = *time;
+    } else if (key == "format") {
+      if (value != "csv" && value != "json") {
+        return UsageError("format: {} is not allowed; give json or csv", core::Quoted(value));
+      }
+      asked.csv = value == "csv";
+    } else {
+      continue;
+    }
+    is_table = true;
+  }
+  if (!is_table) return std::nullopt;
+  const auto seconds = QueryNumber(query, "seconds", kLeastUsage, kMostUsage);
+  RETURN_IF_ERROR(seconds);
+  asked.from = from.value_or(asked.to - seconds->value_or(kUsualUsage) * 1000);
+  if (asked.from >= asked.to) return UsageError("from: it is not before to");
   return asked;
 }
 

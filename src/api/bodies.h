@@ -1,11 +1,14 @@
 // What clients send: submissions and what-ifs. Every error names the key that is wrong.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "api/api.h"
+#include "core/metric.h"
 #include "core/result.h"
 #include "core/submission.h"
 
@@ -28,6 +31,12 @@ struct SimulateAsked {
 // ?policies=slot,sharewell&name=jobs.csv&follow=NAME
 core::Result<SimulateAsked> SimulateAskedOf(
     const std::vector<std::pair<std::string, std::string>>& query);
+
+// ?by=user&from=2026-11-01&to=now-as-ms&format=csv, or ?seconds=3600 up to now; `accept` is the
+// header of that name. Absent: nothing of it is asked for, but the figures of the last `seconds`.
+core::Result<std::optional<UsageAsked>> UsageAskedOf(
+    const std::vector<std::pair<std::string, std::string>>& query, std::string_view accept,
+    core::UnixMillis now);
 
 // {"label":"..."}, or nothing at all: what a new token is for.
 core::Result<std::string> ParseTokenLabel(std::string_view body);

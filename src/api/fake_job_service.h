@@ -83,12 +83,14 @@ struct FakeJobStore {
   std::vector<core::JobRecord> jobs;
   std::vector<core::Event> events;
   std::map<std::int64_t, core::SpeedHistory> speeds;
+  bool away = false;  // jobs cannot be read
 
   class Opened final : public store::JobStore {
    public:
     explicit Opened(FakeJobStore& all) : all_(all) {}
     core::Result<void> Write(const store::JobChanges&) override { return {}; }
     core::Result<std::vector<core::JobRecord>> Jobs(const store::JobFilter& filter) override {
+      if (all_.away) return core::FailedError("the database is away");
       std::vector<core::JobRecord> found;
       for (const core::JobRecord& job : all_.jobs) {
         const bool below = !filter.below || job.number < *filter.below;

@@ -28,8 +28,6 @@ constexpr std::int64_t kListed = 100;
 // other readers do not wait long for it.
 constexpr std::size_t kMostPageBytes = std::size_t{1} << 20, kMostReadBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostListedCommand = 1000;
-constexpr std::int64_t kMostLog = std::int64_t{1} << 20;
-constexpr std::int64_t kLog = 65536;
 
 http::HttpResponse NoJob(const std::string& number) {
   return Problem(404, fmt::format("there is no job {}; `sharewell jobs --all` lists them",
@@ -121,60 +119,72 @@ core::Result<bool> IsThereMore(store::JobStore& store, store::JobFilter filter,
   return !one->empty();
 }
 
-// Newest first; one more than is shown, where there is one. `cut`: the last one, where the store
-// has more than was read. What is over comes from the store, which alone has all of it; the board
-// has the newest word on what it knows.
-core::Result<std::vector<JobPtr>> Listed(ApiImpl& api, const Listing& listing,
-                                         std::optional<std::int64_t>& cut) {
+struct ListedJobs {
+  std::vector<JobPtr> jobs;         // newest first; one more than is shown, where there is one
+  std::optional<std::int64_t> cut;  // the last one, where the store has more than was read
+  std::string store_problem;        // why only the board was read
+};
+
+// Of what is over, what the store has: it alone has all of it. Unchanged on failure.
+core::Result<void> AddKept(ApiImpl& api, const Listing& listing, store::JobFilter filter,
+                           ListedJobs& to) {
+  const auto store = api.Store();
+  RETURN_IF_ERROR(store);
+  auto kept = (*store)->Jobs(filter);
+  RETURN_IF_ERROR(kept);
+  if (!kept->empty() && kept->size() < filter.most) {
+    const auto more = IsThereMore(**store, filter, kept->back().number);
+    RETURN_IF_ERROR(more);
+    if (*more) to.cut = kept->back().number;
+  }
+  for (JobRecord& record : *kept) {
+    if (api.service.board().Find(record.number) != nullptr || !listing.Takes(record)) continue;
+    to.jobs.push_back(std::make_shared<const JobRecord>(std::move(record)));
+  }
+  return {};
+}
+
+// The board has the newest word on what it knows, and all there is while the store is away.
+ListedJobs Listed(ApiImpl& api, const Listing& listing) {
   const auto most = static_cast<std::size_t>(listing.limit) + 1;
-  std::vector<JobPtr> jobs = api.service.board().NewestLive(
-      most, listing.below, [&](const JobRecord& job) { return listing.Takes(job); });
+  ListedJobs listed;
+  std::vector<JobPtr>& jobs = listed.jobs;
+  jobs = api.service.board().NewestLive(most, listing.below,
+                                        [&](const JobRecord& job) { return listing.Takes(job); });
   if (const auto over = listing.Over(); !over.empty()) {
     for (const JobPtr& job : api.service.board().Over()) {
       if (listing.Takes(*job)) jobs.push_back(job);
     }
-    const auto store = api.Store();
-    RETURN_IF_ERROR(store);
     store::JobFilter filter;
     if (!listing.user.empty()) filter.user = listing.user;
     filter.phases = over;
     filter.below = listing.below;
     filter.most = most;
     filter.most_bytes = kMostReadBytes;
-    auto kept = (*store)->Jobs(filter);
-    RETURN_IF_ERROR(kept);
-    if (!kept->empty() && kept->size() < most) {
-      const auto more = IsThereMore(**store, filter, kept->back().number);
-      RETURN_IF_ERROR(more);
-      if (*more) cut = kept->back().number;
-    }
-    for (JobRecord& record : *kept) {
-      if (api.service.board().Find(record.number) != nullptr || !listing.Takes(record)) continue;
-      jobs.push_back(std::make_shared<const JobRecord>(std::move(record)));
-    }
+    const auto kept = AddKept(api, listing, filter, listed);
+    if (!kept) listed.store_problem = kept.error().message;
     const auto newer = [](const JobPtr& a, const JobPtr& b) { return a->number > b->number; };
     std::sort(jobs.begin(), jobs.end(), newer);
     const auto same = [](const JobPtr& a, const JobPtr& b) { return a->number == b->number; };
     jobs.erase(std::unique(jobs.begin(), jobs.end(), same), jobs.end());
     // Below the cut only the board was read: that is for the next page.
+    const auto& cut = listed.cut;
     if (cut) std::erase_if(jobs, [&](const JobPtr& job) { return job->number < *cut; });
   }
   jobs.resize(std::min(jobs.size(), most));
-  return jobs;
+  return listed;
 }
 
-void List(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& who,
-          const http::Responder& responder) {
+void List(ApiImpl& api, const http::HttpRequest& request, const http::Responder& responder) {
   const auto listing = ParseListing(http::ParseQuery(request.query));
   if (!listing) return responder.Answer(Problem(400, listing.error().message));
-  std::optional<std::int64_t> next;
-  auto jobs = Listed(api, *listing, next);
-  if (!jobs) return responder.Answer(api.ErrorAnswer(jobs.error(), 500));
-  if (jobs->size() > static_cast<std::size_t>(listing->limit)) {
-    jobs->pop_back();
-    next = jobs->back()->number;
+  ListedJobs listed = Listed(api, *listing);
+  std::optional<std::int64_t> next = listed.cut;
+  if (listed.jobs.size() > static_cast<std::size_t>(listing->limit)) {
+    listed.jobs.pop_back();
+    next = listed.jobs.back()->number;
   }
-  api.AnswerExpecting(responder, std::move(*jobs), [&api, who, next](const auto& told) mutable {
+  const auto write = [&api, next, problem = listed.store_problem](const auto& told) mutable {
     return SchemaAnswer([&](json::Writer& writer) {
       writer.Key("jobs");
       writer.List([&] {
@@ -191,9 +201,11 @@ void List(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& wh
           writer.Field(core::NameOf(phase), count);
         }
       });
+      writer.Field("store_problem", problem.empty() ? std::nullopt : std::optional(problem));
       writer.Field("next", next);
     });
-  });
+  };
+  api.AnswerExpecting(responder, std::move(listed.jobs), write);
 }
 
 // The jobs that are on its GPUs now.
@@ -307,38 +319,6 @@ void ShowWhy(ApiImpl& api, const JobPtr& job, const http::Responder& responder) 
   });
 }
 
-http::HttpResponse ShowLog(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& who,
-                           const JobRecord& job) {
-  if (const auto may = Access::Touch(who, core::OwnerUid(job)); !may)
-    return RefusalAnswer(may.error());
-  if (!api.studies.log_file) return Problem(501, "this server keeps no logs");
-  const Query query = http::ParseQuery(request.query);
-  const std::string stream = QueryValue(query, "stream");
-  if (!stream.empty() && stream != "out" && stream != "err") {
-    return Problem(400, fmt::format("stream: {} is not a stream; the streams are out and err",
-                                    core::Quoted(stream)));
-  }
-  const auto offset = QueryNumber(query, "offset", -INT64_MAX, INT64_MAX);
-  if (!offset) return Problem(400, offset.error().message);
-  const auto most = QueryNumber(query, "most", 1, kMostLog);
-  if (!most) return Problem(400, most.error().message);
-  const auto pieces = api.studies.log_file(job.number, job.user.uid, stream == "err");
-  if (!pieces && job.started && core::IsOver(job.phase)) {
-    return Problem(410, pieces.error().message);
-  }
-  auto part = ReadLog(pieces.value_or(std::vector<LogPiece>()), offset->value_or(0),
-                      static_cast<std::size_t>(most->value_or(kLog)));
-  if (!part) return Problem(500, part.error().message);
-  const bool ended = part->all && core::IsOver(job.phase);
-  const std::int64_t first = part->next - static_cast<std::int64_t>(part->bytes.size());
-  return {200,
-          "text/plain",
-          std::move(part->bytes),
-          {{"X-First-Offset", std::to_string(first)},
-           {"X-Next-Offset", std::to_string(part->next)},
-           {"X-Ended", ended ? "1" : "0"}}};
-}
-
 // As it was told. Shapes and operators say what somebody works on, so it is for whoever may read
 // what the job wrote.
 http::HttpResponse ShowStep(const ApiImpl& api, const ApiImpl::Who& who, const JobRecord& job) {
@@ -389,8 +369,9 @@ void Act(ApiImpl& api, control::Action action, const JobRecord& job, const core:
 
 void ApiImpl::AddJobRoutes() {
   ReadThen("/api/v1/jobs",
-           [this](const http::HttpRequest& request, const Who& who,
-                  const http::Responder& responder) { List(*this, request, who, responder); });
+           [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {
+             List(*this, request, responder);
+           });
 
   // On the reading thread, and only where the board does not know it, from the store.
   const auto show = [this](const std::string& path, auto make) {

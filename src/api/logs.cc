@@ -1,19 +1,25 @@
 #include "api/logs.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include "api/api_impl.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "http/listener.h"
 
 namespace sharewell::api {
 namespace {
+
+constexpr std::int64_t kMostLog = std::int64_t{1} << 20;
+constexpr std::int64_t kUsualLog = 65536;
 
 struct OpenPiece {
   http::Fd file;
@@ -72,6 +78,38 @@ core::Result<LogPart> ReadLog(const std::vector<LogPiece>& pieces, std::int64_t 
   }
   part.all = part.next >= end;
   return part;
+}
+
+http::HttpResponse ShowLog(const ApiImpl& api, const http::HttpRequest& request,
+                           const std::optional<core::Account>& who, const core::JobRecord& job) {
+  if (const auto may = Access::Touch(who, core::OwnerUid(job)); !may)
+    return RefusalAnswer(may.error());
+  if (!api.studies.log_file) return Problem(501, "this server keeps no logs");
+  const Query query = http::ParseQuery(request.query);
+  const std::string stream = QueryValue(query, "stream");
+  if (!stream.empty() && stream != "out" && stream != "err") {
+    return Problem(400, fmt::format("stream: {} is not a stream; the streams are out and err",
+                                    core::Quoted(stream)));
+  }
+  const auto offset = QueryNumber(query, "offset", -INT64_MAX, INT64_MAX);
+  if (!offset) return Problem(400, offset.error().message);
+  const auto most = QueryNumber(query, "most", 1, kMostLog);
+  if (!most) return Problem(400, most.error().message);
+  const auto pieces = api.studies.log_file(job.number, job.user.uid, stream == "err");
+  if (!pieces && job.started && core::IsOver(job.phase)) {
+    return Problem(410, pieces.error().message);
+  }
+  auto part = ReadLog(pieces.value_or(std::vector<LogPiece>()), offset->value_or(0),
+                      static_cast<std::size_t>(most->value_or(kUsualLog)));
+  if (!part) return Problem(500, part.error().message);
+  const bool ended = part->all && core::IsOver(job.phase);
+  const std::int64_t first = part->next - static_cast<std::int64_t>(part->bytes.size());
+  return {200,
+          "text/plain",
+          std::move(part->bytes),
+          {{"X-First-Offset", std::to_string(first)},
+           {"X-Next-Offset", std::to_string(part->next)},
+           {"X-Ended", ended ? "1" : "0"}}};
 }
 
 }  // namespace sharewell::api

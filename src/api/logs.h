@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,9 @@ struct LogPart {
 // file with a second name) is not read: whoever owns the folder must not make us read others'.
 core::Result<LogPart> ReadLog(const std::vector<LogPiece>& pieces, std::int64_t offset,
                               std::size_t most);
+
+// GET /jobs/{number}/logs, of the job as it is now: the reading thread.
+http::HttpResponse ShowLog(const ApiImpl& api, const http::HttpRequest& request,
+                           const std::optional<core::Account>& who, const core::JobRecord& job);
 
 }  // namespace sharewell::api

@@ -8,12 +8,12 @@
 #include "api/bodies.h"
 #include "api/json_answer.h"
 #include "core/text/quoted.h"
+#include "platform/clock/wall_clock.h"
 
 namespace sharewell::api {
 namespace {
 
-constexpr std::int64_t kUsualPoints = 240, kMostPoints = 2000;                // of a series
-constexpr std::int64_t kUsualUsage = 7 * 86400, kMostUsage = 3650LL * 86400;  // seconds
+constexpr std::int64_t kUsualPoints = 240, kMostPoints = 2000;  // of a series
 constexpr std::size_t kMostModel = std::size_t{16} << 20;
 constexpr std::size_t kMostTrace = std::size_t{4} << 20;
 constexpr std::size_t kMostUsageWaits = 64;
@@ -34,6 +34,20 @@ core::Result<WhatIfProgress> Followed(StudyProgress& all, const std::string& nam
       [entry = std::move(entry)](std::size_t policy, std::size_t done, std::size_t of) {
         entry->Tell(policy, done, of);
       });
+}
+
+void AskUsageTable(ApiImpl& api, const UsageAsked& asked, const ApiImpl::Who& who,
+                   const http::Responder& responder) {
+  api.InBulk(who.value_or(core::Account{}), responder, [&api, responder, asked] {
+    auto answer = WithoutThrowing("the figures of use ended in an error",
+                                  [&] { return api.studies.usage_table(asked); });
+    if (!answer) return responder.Answer(api.ErrorAnswer(answer.error(), 500));
+    if (!asked.csv) return responder.Answer(JsonAnswer(std::move(*answer)));
+    responder.Answer({200,
+                      "text/csv; charset=utf-8",
+                      std::move(*answer),
+                      {{"Content-Disposition", "attachment; filename=\"usage.csv\""}}});
+  });
 }
 
 }  // namespace
@@ -185,10 +199,15 @@ void ApiImpl::AddStudyRoutes() {
           }));
         });
   Route("GET", "/api/v1/usage",
-        [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {
-          if (!studies.usage) return responder.Answer(NotHere("figures of use"));
-          const auto seconds =
-              QueryNumber(http::ParseQuery(request.query), "seconds", 60, kMostUsage);
+        [this](const http::HttpRequest& request, const Who& who, const http::Responder& responder) {
+          if (!studies.usage || !studies.usage_table) {
+            return responder.Answer(NotHere("figures of use"));
+          }
+          const auto query = http::ParseQuery(request.query);
+          const auto table = UsageAskedOf(query, request.accept, platform::UnixNow());
+          if (!table) return responder.Answer(Problem(400, table.error().message));
+          if (*table) return AskUsageTable(*this, **table, who, responder);
+          const auto seconds = QueryNumber(query, "seconds", kLeastUsage, kMostUsage);
           if (!seconds) return responder.Answer(Problem(400, seconds.error().message));
           AskUsage(seconds->value_or(kUsualUsage), responder);
         });

@@ -36,7 +36,7 @@ struct HttpRequest {
   std::vector<std::string> parameters = {};  // what stands for {...} in the route's path
   // Headers that matter; empty: not given.
   std::string host = {}, origin = {}, authorization = {}, last_event_id = {};
-  std::string if_none_match = {}, accept_encoding = {};
+  std::string if_none_match = {}, accept_encoding = {}, accept = {};
 };
 
 struct HttpResponse {

@@ -109,6 +109,7 @@ void RequestReader::KeepHead() {
   head_.authorization = field(http::field::authorization);
   head_.if_none_match = field(http::field::if_none_match);
   head_.accept_encoding = field(http::field::accept_encoding);
+  head_.accept = field(http::field::accept);
   const auto last = message["Last-Event-ID"];
   head_.last_event_id = std::string(last.data(), last.size());
   expects_continue_ =

@@ -173,9 +173,19 @@ Result<void> Server::Parts::MakeApi() {
   api_options.openapi = platform::EmbeddedOpenApi();
   api_options.page = DashboardFiles();
   api_options.dashboard = [this] { return DashboardAddress(options, *http); };
-  StudyParts parts{&machine,      &catalogue,     service.get(),        watch.get(),
-                   learner.get(), advisor.get(),  options.store,        jobs->Id(),
-                   options.state, options.policy, options.max_slowdown, options.match_patience};
+  StudyParts parts{&machine,
+                   &catalogue,
+                   service.get(),
+                   watch.get(),
+                   learner.get(),
+                   advisor.get(),
+                   options.store,
+                   jobs->Id(),
+                   options.state,
+                   options.policy,
+                   options.max_slowdown,
+                   options.match_patience,
+                   options.settings.prices};
   api = std::make_unique<api::Api>(
       *http, *service, [place = options.store, key = key] { return store::OpenJobs(place, key); },
       ServerStudies(parts), api_options);

@@ -53,6 +53,12 @@ Settings::Settings(const SettingsFile& file, SettingsOptions options)
                       core::Quoted(name)));
     }
   }
+  for (const std::string& name : file.unknown_models) {
+    remarks_.push_back(
+        fmt::format("sharewell.toml: [prices] names {}, which `sharewell gpus` does not list: it "
+                    "prices GPUs that call themselves so, and no others",
+                    core::Quoted(name)));
+  }
   const auto place = [this](const char* kind, const auto& named, const auto& number_of,
                             std::map<std::uint32_t, Table>& tables) {
     for (const auto& [name, given] : named) {

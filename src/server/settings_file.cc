@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
+#include "catalogue/gpu_catalogue.h"
 #include "catalogue/toml_table.h"
 #include "core/text/parse_number.h"
 #include "core/text/quoted.h"
@@ -18,7 +20,8 @@ namespace {
 
 using core::Result;
 
-constexpr double kMostCount = 1e9, kMostBytes = 1e18;
+constexpr double kMostCount = 1e9, kMostBytes = 1e18, kMostPrice = 1e6;
+constexpr std::size_t kMostCurrency = 8;
 
 const std::vector<std::string>& KeyNames() {
   static const std::vector<std::string> names = [] {
@@ -27,6 +30,12 @@ const std::vector<std::string>& KeyNames() {
     return all;
   }();
   return names;
+}
+
+bool IsCurrency(const std::string& text) {
+  return !text.empty() && text.size() <= kMostCurrency &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c > 0x20 && c != 0x7f; });
 }
 
 // Absent: it is no value of that key.
@@ -94,6 +103,41 @@ void ReadSharing(catalogue::TomlTable& top, GivenSharing& sharing) {
   }
 }
 
+// [prices]: money for an hour of a GPU, by model, and in which currency. Aliases of a model are it.
+void ReadPrices(catalogue::TomlTable& top, SettingsFile& settings) {
+  const toml::table* given = top.Table("prices");
+  if (given == nullptr) return;
+  catalogue::TomlTable prices(*given, top.file(), "[prices]", top.error());
+  const auto known = catalogue::GpuCatalogue::Builtin();
+  for (const auto& [name, node] : prices.InOrder()) {
+    if (name == "currency") {
+      if (const auto currency = prices.Text("currency")) {
+        if (!IsCurrency(*currency)) {
+          prices.Fail("currency",
+                      fmt::format("currency must be 1 to {} characters without blanks, such as "
+                                  "\"EUR\", not {}",
+                                  kMostCurrency, core::Quoted(*currency)));
+        }
+        settings.prices.currency = *currency;
+      }
+      continue;
+    }
+    const auto price = node->is_number() ? node->value<double>() : std::nullopt;
+    if (!price || !std::isfinite(*price) || *price < 0 || *price > kMostPrice) {
+      return prices.FailAt(
+          *node, fmt::format("{} must be what an hour of this GPU costs, a number from 0 to {:.0f}",
+                             core::Quoted(name), kMostPrice));
+    }
+    const core::GpuModel* model = known.Lookup(name);
+    if (model == nullptr) settings.unknown_models.push_back(name);
+    const std::string key = core::FoldedGpuName(model == nullptr ? name : model->name);
+    if (!settings.prices.per_gpu_hour.emplace(key, *price).second) {
+      return prices.FailAt(
+          *node, fmt::format("{} is priced twice, under two of its names", core::Quoted(name)));
+    }
+  }
+}
+
 // [limits.user.NAME] and [limits.group.NAME].
 void ReadNamed(catalogue::TomlTable& limits, const char* kind,
                std::map<std::string, GivenLimits>& tables) {
@@ -123,8 +167,9 @@ Result<SettingsFile> ParseSettings(std::string_view text, const std::string& nam
   RETURN_IF_ERROR(root);
   std::optional<core::Error> error;
   catalogue::TomlTable top(*root, name, "sharewell.toml", error);
-  top.AllowOnly({"limits", "sharing"});
+  top.AllowOnly({"limits", "sharing", "prices"});
   ReadSharing(top, settings.sharing);
+  ReadPrices(top, settings);
   if (const toml::table* given = top.Table("limits")) {
     catalogue::TomlTable limits(*given, name, "[limits]", error);
     std::vector<std::string> keys = KeyNames();

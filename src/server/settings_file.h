@@ -1,5 +1,5 @@
 // sharewell.toml (docs/formats/settings.md): what one user may take of the server, for everybody,
-// by user and by group; and how jobs of which nothing is known start.
+// by user and by group; how jobs of which nothing is known start; and what GPUs cost.
 #pragma once
 
 #include <map>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/prices.h"
 #include "core/result.h"
 
 namespace sharewell::server {
@@ -29,6 +30,9 @@ struct SettingsFile {
   GivenLimits everybody = GivenLimits(core::LimitKeys().size());
   std::map<std::string, GivenLimits> users, groups;  // by name
   GivenSharing sharing;
+  core::Prices prices;  // [prices]
+  // Names in it that the GPU catalogue does not have: they price GPUs that call themselves so.
+  std::vector<std::string> unknown_models;
 };
 
 // `name` stands in errors, with the line.

@@ -121,6 +121,35 @@ TEST(SettingsTest, HowUnknownJobsStartIsForEverybodyAndByUser) {
   EXPECT_THAT(ErrorOf("[sharing.user]\nann = \"alone\""), HasSubstr("[sharing.user.NAME]"));
 }
 
+TEST(SettingsTest, PricesAreByModelUnderAnyOfItsNames) {
+  const SettingsFile file =
+      Parsed("[prices]\ncurrency = \"EUR\"\nh200 = 3.5\n\"rtx 4090\" = 0\n\"NVIDIA XYZ\" = 2\n");
+  EXPECT_EQ(file.prices.currency, "EUR");
+  EXPECT_EQ(file.prices.Of("H200"), 3.5);
+  EXPECT_EQ(file.prices.Of("RTX 4090"), 0);
+  EXPECT_EQ(file.prices.Of("NVIDIA XYZ"), 2);
+  EXPECT_EQ(file.prices.Of("A100"), std::nullopt);
+  const Settings settings(file, {.own_uid = 0, .admin_group = {}, .names = Names()});
+  ASSERT_EQ(settings.remarks().size(), 1U);
+  EXPECT_THAT(settings.remarks()[0], HasSubstr("'NVIDIA XYZ'"));
+  EXPECT_TRUE(Parsed("[prices]\ncurrency = \"EUR\"").prices.empty());
+}
+
+TEST(SettingsTest, PricesThatAreNoneAreRefusedWithTheirLine) {
+  for (const char* wrong : {"H200 = -1", "H200 = \"3.5\"", "H200 = nan", "H200 = inf", "H200 = 1e7",
+                            "H200 = true", "H200 = []", "[prices.H200]\nprice = 1"}) {
+    EXPECT_THAT(ErrorOf(std::string("[prices]\n") + wrong),
+                AllOf(HasSubstr("line 2"), HasSubstr("'H200' must be what an hour")))
+        << wrong;
+  }
+  EXPECT_THAT(ErrorOf("[prices]\nH200 = 1\nh200 = 2"),
+              AllOf(HasSubstr("line 3"), HasSubstr("priced twice")));
+  EXPECT_THAT(ErrorOf("[prices]\ncurrency = 3"), HasSubstr("currency"));
+  EXPECT_THAT(ErrorOf("[prices]\ncurrency = \"US Dollar\""), HasSubstr("without blanks"));
+  EXPECT_THAT(ErrorOf("prices = 3"), HasSubstr("prices"));
+  EXPECT_THAT(ErrorOf("[price]\nH200 = 3"), HasSubstr("did you mean 'prices'"));
+}
+
 TEST(SettingsTest, WhoIsNotHereIsSaid) {
   const Settings settings(Parsed("[limits.user.an]\nstudies = 1\n[limits.group.lab]\nstudies = 1"),
                           {.own_uid = 0, .admin_group = {}, .names = Names()});

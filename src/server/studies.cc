@@ -285,6 +285,9 @@ api::Studies ServerStudies(const StudyParts& parts) {
                        parts.watch == nullptr)](std::int64_t seconds) {
     return keeper->Answer(seconds);
   };
+  studies.usage_table = [parts](const api::UsageAsked& asked) {
+    return UsageTableText(parts.store, parts.service->View(), asked, parts.prices);
+  };
   studies.forecast = [parts](const std::optional<core::Submission>& job, const api::StudyRun& run) {
     return ToldForward(parts, job, run);
   };

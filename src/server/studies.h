@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "catalogue/gpu_catalogue.h"
 #include "control/service/service.h"
+#include "core/prices.h"
 #include "server/advisor.h"
 #include "server/job_watch.h"
 #include "server/learner.h"
@@ -23,6 +24,7 @@ struct StudyParts {
   std::string store, store_id, state, policy;
   core::Ratio max_slowdown;
   double match_patience;
+  core::Prices prices;
 };
 
 // All of `parts` must outlive them.

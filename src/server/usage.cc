@@ -6,6 +6,7 @@
 
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/usage_json.h"
+#include "report/jobs/usage_rows.h"
 #include "store/job_store.h"
 #include "store/store.h"
 #include "study/usage/gpu_time.h"
@@ -22,6 +23,41 @@ constexpr std::size_t kMostSampled = 128;  // GPUs whose samples are read
 constexpr std::size_t kMostKept = 8;
 constexpr int kRest = 19;                            // so many times what it took
 constexpr auto kMovesOn = std::chrono::seconds(30);  // what runs goes on without any event
+
+struct JobsRead {
+  std::vector<core::JobRecord> jobs;
+  bool cut = false;  // there are more
+};
+
+// Those that lived since, the newest first.
+Result<JobsRead> ReadJobsSince(store::JobStore& store, core::UnixMillis since) {
+  store::JobFilter filter;
+  filter.ended_since = since;
+  filter.most = 20'000;
+  filter.most_bytes = std::size_t{64} << 20;  // of memory about three times that
+  auto records = store.Jobs(filter);
+  RETURN_IF_ERROR(records);
+  JobsRead read{std::move(*records)};
+  if (read.jobs.empty()) return read;
+  // Whether there are more, the next one tells.
+  filter.below = read.jobs.back().number;
+  filter.most = 1;
+  const auto more = store.Jobs(filter);
+  RETURN_IF_ERROR(more);
+  read.cut = !more->empty();
+  return read;
+}
+
+// Who had which of the server's GPUs when.
+study::GpuTime WorldOf(const std::vector<core::JobRecord>& jobs, const control::ServiceView& view,
+                       study::TimeSpan time) {
+  std::vector<const core::JobRecord*> pointers;
+  for (const core::JobRecord& job : jobs) pointers.push_back(&job);
+  std::vector<core::GivenGpu> gpus;
+  for (const control::GpuView& gpu : view.gpus) gpus.push_back(gpu.gpu);
+  const core::Cluster none;
+  return study::GpuTimeOf(pointers, view.cluster ? *view.cluster : none, gpus, time);
+}
 
 // Mean of the GPUs that were sampled, by bin.
 Result<void> ReadBusy(const std::string& where, const std::string& node,
@@ -101,39 +137,40 @@ Result<UsageKeeper::Kept> UsageKeeper::Make(std::int64_t seconds) const {
   report::WeekParts parts;
   parts.to = platform::UnixNow();
   parts.from = parts.to - seconds * 1000;
-  store::JobFilter filter;
-  filter.ended_since = parts.from;
-  filter.most = 20'000;
-  filter.most_bytes = std::size_t{64} << 20;  // of memory about three times that
-  auto records = (*jobs)->Jobs(filter);
-  RETURN_IF_ERROR(records);
-  // Whether there are more, the next one tells.
-  if (!records->empty()) {
-    filter.below = records->back().number;
-    filter.most = 1;
-    const auto more = (*jobs)->Jobs(filter);
-    RETURN_IF_ERROR(more);
-    parts.cut = !more->empty();
-  }
-  parts.jobs = std::move(*records);
+  auto read = ReadJobsSince(**jobs, parts.from);
+  RETURN_IF_ERROR(read);
+  parts.cut = read->cut;
+  parts.jobs = std::move(read->jobs);
   const control::ServiceView view = view_();
   std::vector<core::GivenGpu> gpus;
   for (const control::GpuView& gpu : view.gpus) {
     gpus.push_back(gpu.gpu);
     parts.gpus.emplace_back().gpu = gpu.gpu;
   }
-  std::vector<const core::JobRecord*> pointers;
-  for (const core::JobRecord& job : parts.jobs) pointers.push_back(&job);
   const study::TimeSpan time{parts.from, parts.to};
-  const core::Cluster none;
-  const study::GpuTime world =
-      study::GpuTimeOf(pointers, view.cluster ? *view.cluster : none, gpus, time);
+  const study::GpuTime world = WorldOf(parts.jobs, view, time);
   auto bins = BinsOf(world, time);
   RETURN_IF_ERROR(ReadBusy(store_, cluster_ ? "" : view.node, gpus, time, bins));
   kept.answer = report::UsageJson(parts, bins, study::SavingsOf(world, time));
   kept.made = steady_clock::now();
   kept.cost = kept.made - began;
   return kept;
+}
+
+Result<std::string> UsageTableText(const std::string& store, const control::ServiceView& view,
+                                   const api::UsageAsked& asked, const core::Prices& prices) {
+  const auto jobs = store::OpenJobs(store);
+  // Whoever asks is not to blame for it, whatever kind it is.
+  if (!jobs) return core::FailedError("{}", jobs.error().message);
+  const auto read = ReadJobsSince(**jobs, asked.from);
+  if (!read) return core::FailedError("{}", read.error().message);
+  // What runs has run until now, and not longer.
+  const study::TimeSpan time{asked.from, std::min(asked.to, platform::UnixNow())};
+  auto table =
+      report::UsageTableOf(read->jobs, WorldOf(read->jobs, view, time), time, asked.by, prices);
+  RETURN_IF_ERROR(table);
+  table->cut = table->cut || read->cut;
+  return asked.csv ? report::UsageTableCsv(*table) : report::UsageTableJson(*table);
 }
 
 Result<std::string> UsageKeeper::Answer(std::int64_t seconds) {

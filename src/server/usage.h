@@ -9,7 +9,9 @@
 #include <map>
 #include <string>
 
+#include "api/api.h"
 #include "control/service/job_service.h"
+#include "core/prices.h"
 #include "core/result.h"
 #include "platform/mutex.h"
 
@@ -41,5 +43,9 @@ class UsageKeeper {
   platform::Mutex mutex_;
   std::map<std::int64_t, Kept> kept_ SHAREWELL_GUARDED_BY(mutex_);  // by length of the time
 };
+
+// GET /usage?by=, with what an hour of each GPU model costs: made anew each time.
+core::Result<std::string> UsageTableText(const std::string& store, const control::ServiceView& view,
+                                         const api::UsageAsked& asked, const core::Prices& prices);
 
 }  // namespace sharewell::server

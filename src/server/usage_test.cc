@@ -81,6 +81,35 @@ TEST(UsageKeeper, AnswersFromTheStoreAndAnewWhenSomethingHappened) {
       << "half an hour ago they were over";
 }
 
+TEST(UsageTableText, SplitsSharedHoursAndPricesThem) {
+  const platform::TestFolder folder;
+  const std::string path = folder.Path("store.db");
+  auto store = store::OpenJobs(path);
+  ASSERT_TRUE(store);
+  const core::UnixMillis now = platform::UnixNow();
+  store::JobChanges changes;
+  changes.jobs = {SharedJob(1, now), SharedJob(2, now)};
+  changes.jobs[1].user.name = "=bo";
+  ASSERT_TRUE((*store)->Write(changes));
+  core::Prices prices{"EUR", {{core::FoldedGpuName("H200"), 4}}};
+  const api::UsageAsked asked{now - 86'400'000, now + 86'400'000, "user", false};
+  const auto json = nlohmann::json::parse(UsageTableText(path, OneH200(), asked, prices).value());
+  EXPECT_EQ(json["currency"], "EUR");
+  ASSERT_EQ(json["rows"].size(), 2U);
+  EXPECT_EQ(json["rows"][0]["held_gpu_hours"], 0.5) << "two had one GPU for an hour";
+  EXPECT_EQ(json["rows"][0]["cost"], 2);
+  EXPECT_EQ(json["rows"][0]["busy_gpu_hours"], nullptr);
+  EXPECT_EQ(json["all"]["cost"], 4);
+  EXPECT_LE(json["to_ms"], platform::UnixNow()) << "nobody has held anything in the future";
+  auto csv = asked;
+  csv.csv = true;
+  const std::string text = UsageTableText(path, OneH200(), csv, {}).value();
+  EXPECT_NE(text.find("\n'=bo,1,0.5,0,,0,0,0,,\n"), std::string::npos) << text;
+  const auto wrong = UsageTableText(path, OneH200(), {asked.from, asked.to, "usr", false}, {});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("did you mean 'user'"), std::string::npos);
+}
+
 TEST(UsageKeeper, ATimeWithoutGpusOrJobsIsUnknown) {
   const platform::TestFolder folder;
   ASSERT_TRUE(store::OpenJobs(folder.Path("store.db")));

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "catalogue/workload_columns.h"
+#include "core/text/iso_time.h"
 #include "core/text/suggest.h"
 #include "platform/files/csv.h"
 #include "platform/files/text.h"
@@ -89,12 +91,30 @@ void ReadWork(CsvReader& csv, const Columns& columns, TraceJob& job) {
   }
 }
 
-TraceJob ReadRow(CsvReader& csv, const Columns& columns) {
+// Seconds, or dates and times (ISO 8601): all rows in the same way.
+class SubmitTimes {
+ public:
+  core::Seconds Read(CsvReader& csv, Column column) {
+    const auto time = core::ParseIsoTime(csv.Text(column));
+    const double seconds = time ? static_cast<double>(*time) / 1e3 : csv.Number(column, kSubmit);
+    if (dates_ && *dates_ != time.has_value()) {
+      csv.Fail(column, time ? "is a date, and the jobs above have seconds; write all in one way"
+                            : "is in seconds, and the jobs above have dates; write all in one way");
+    }
+    dates_ = time.has_value();
+    return core::Seconds(seconds);
+  }
+
+ private:
+  std::optional<bool> dates_;
+};
+
+TraceJob ReadRow(CsvReader& csv, const Columns& columns, SubmitTimes& times) {
   TraceJob job;
   job.line = csv.line();
   job.id = csv.RequiredText(columns.id);
   job.user = csv.Text(columns.user);
-  job.submit = core::Seconds(csv.Number(columns.submit, kSubmit));
+  job.submit = times.Read(csv, columns.submit);
   job.gpus = static_cast<int>(csv.OptionalInteger(columns.gpus, 0, kMostGpus).value_or(1));
   ReadWork(csv, columns, job);
   job.cores = csv.OptionalNumber(columns.cores, {0, 1e9, true});
@@ -149,9 +169,10 @@ core::Result<Trace> ReadCsv(std::string_view text, const std::string& name) {
   Trace trace{"csv", {}, {}};
   RemarkUnknown(csv.header(), trace);
   std::unordered_set<std::string> ids;
+  SubmitTimes times;
   trace.jobs.reserve(csv.ApproximateRows());
   while (csv.Next()) {
-    TraceJob job = ReadRow(csv, columns);
+    TraceJob job = ReadRow(csv, columns, times);
     if (!csv.ok()) break;
     if (!ids.insert(job.id).second)
       csv.Fail(columns.id, "is the id of a job above; ids are unique");

@@ -11,6 +11,7 @@ namespace sharewell::trace {
 namespace {
 
 using core::ErrorKind;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -44,6 +45,26 @@ TEST(CsvTrace, ThreeColumnsAreEnough) {
   EXPECT_EQ(trace->jobs[1], expected)
       << "one GPU, nothing else known; time counts from the first job";
   EXPECT_EQ(trace->jobs[2].submit, core::Seconds(995));
+}
+
+TEST(CsvTrace, TimesMayBeDates) {
+  const auto trace = Read(kShort +
+                          "a,2026-11-15T08:00:00Z,60\nb,2026-11-15T10:00:30+01:00,5\n"
+                          "c,2026-11-16,5\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->jobs[0].submit, core::Seconds(0));
+  EXPECT_EQ(trace->jobs[1].submit, core::Seconds(3630));
+  EXPECT_EQ(trace->jobs[2].submit, core::Seconds(16 * 3600));
+  EXPECT_THAT(ErrorOf(kShort + "a,2026-11-15,60\nb,90,5\n"),
+              AllOf(HasSubstr("line 3"), HasSubstr("write all in one way")));
+  EXPECT_THAT(ErrorOf(kShort + "a,0,60\nb,2026-11-15,5\n"), HasSubstr("have seconds"));
+  EXPECT_THAT(ErrorOf(kShort + "a,2026-11-15,60\nb,2026-11-14,5\n"),
+              HasSubstr("before the job above"));
+  for (const char* wrong : {"2026-13-01", "2026-11-15T25:00", "15.11.2026", "yesterday", ""}) {
+    EXPECT_THAT(ErrorOf(kShort + "a," + wrong + ",60\n"),
+                AllOf(HasSubstr("line 2"), HasSubstr("submit_seconds")))
+        << wrong;
+  }
 }
 
 TEST(CsvTrace, ReadsEveryColumn) {

@@ -66,11 +66,46 @@ class Simulate(ProgramTest):
             self.assertGreater(spread["jct_mean_seconds"]["stddev"], 0)
             self.assertEqual([size["size"] for size in spread["by_size"]], ["1", "2-4", "5-8"])
         lines = self.succeed("simulate", *flags).splitlines()
-        self.assertTrue(lines[0].startswith("best mean completion: "), lines[0])
-        self.assertTrue(lines[1].startswith("by size, against slot: 1 GPU: "), lines[1])
-        self.assertIn("means over 3 seeds", "\n".join(lines[:4]))
+        self.assertRegex(lines[0], r"^\d+ of 200 jobs name their workload")
+        best = next(n for n, line in enumerate(lines) if line.startswith("best mean completion: "))
+        self.assertLess(best, 5)
+        self.assertTrue(lines[best + 1].startswith("by size, against slot: 1 GPU: "), lines)
+        self.assertIn("means over 3 seeds", "\n".join(lines[best:best + 4]))
         self.assertIn("--seeds: optimal is solved for one seed",
                       self.fail_with(2, *self.simulate("--policy", "optimal", "--seeds", "2")))
+
+    def test_what_jobs_are_that_name_no_workload_can_be_chosen(self):
+        flags = ("--policy", "slot", "--belief", "exact")
+        told = "0 of 2 jobs name their workload; 2 are assumed: "
+        busy = json.loads(self.succeed(*self.simulate(*flags, "--mix", "busy:0.4", "--json")))
+        self.assertEqual(busy["notes"][0], told + "as if each kept its GPU 40 % busy (--mix busy:0.4)")
+        self.assertAlmostEqual(busy["results"][0]["gpu_busy_mean"], 0.4, places=3)
+        self.write("mix.csv", "workload,weight\ntv:resnet50@224,2\nhf:bert@128,1\n")
+        self.assertTrue(self.succeed(*self.simulate(*flags, "--mix", "mix.csv")).startswith(
+            told + "drawn by seed 1 from mix.csv's 2 workloads\n"))
+        named = "id,submit_seconds,duration_seconds,workload\na,0,100,tv:resnet50@224\n"
+        self.assertTrue(self.succeed(*self.simulate(*flags, "--mix", "mix.csv", jobs=named)).startswith("1 of 1 jobs name their workload\n"))
+        for text, words in (("workload,weight\nbert,0\n", "line 2"), ("workload\nbert\n", "weight"), ("", "mix.csv"),
+                            ("workload,weight\ntv:resnet51@224,1\n", "there is no measured profile of 'tv:resnet51@224', did you mean")):
+            with self.subTest(text=text):
+                self.write("mix.csv", text)
+                self.assertIn(words, self.fail_with(2, *self.simulate(*flags, "--mix", "mix.csv")))
+        for wrong in ("busy:2", "busy:", "catalog"):
+            self.assertIn("--mix", self.fail_with(2, *self.simulate(*flags, "--mix", wrong)))
+
+    def test_submissions_may_be_dates(self):
+        dates = "id,submit_seconds,duration_seconds\na,2026-11-15T08:00:00Z,100\nb,2026-11-15T08:00:10Z,100\n"
+        seconds = "id,submit_seconds,duration_seconds\na,0,100\nb,10,100\n"
+        flags = ("--policy", "slot", "--json")
+        by_dates, by_seconds = (json.loads(self.succeed(*self.simulate(*flags, jobs=jobs)))["results"][0] for jobs in (dates, seconds))
+        self.assertEqual(by_dates["makespan_seconds"], by_seconds["makespan_seconds"])
+        self.assertIn("write all in one way", self.fail_with(2, *self.simulate(jobs=dates + "c,20,5\n")))
+
+    def test_why_no_energy_is_told(self):
+        text = self.succeed(*self.simulate("--policy", "slot", cluster="1xA100"))
+        self.assertRegex(text, r"energy, kWh +-")
+        self.assertIn("note: energy is not known: the GPU catalogue has no idle power of A100", text)
+        self.assertNotIn("energy is not known", self.succeed(*self.simulate("--policy", "slot")))
 
     def test_patience_counts_where_durations_are_unknown(self):
         rows = "".join(f"{i},0,{600 if i % 2 else 3600},1,,,,,\n" for i in range(12))
@@ -90,7 +125,7 @@ class Simulate(ProgramTest):
         groups = [group for group in text.split("\n\n") if not group.startswith("decision")]
         self.assert_golden("simulate-table.txt", "\n\n".join(groups))
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
-        self.assertIn("\nnote: 2 of 2 jobs name no workload", text)
+        self.assertTrue(text.startswith("0 of 2 jobs name their workload; 2 are assumed: drawn by seed 1 from"), text)
 
     def test_json(self):
         text = self.succeed(*self.simulate("--policy", "slot,fifo+slot", "--json", "--seed", "7"))

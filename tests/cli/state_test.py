@@ -2,6 +2,7 @@
 """Where a server keeps its state: never in a folder named by a database's address, and as root only where root alone may write."""
 
 import glob
+import json
 import os
 import pathlib
 import pwd
@@ -9,6 +10,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 from program import PATIENCE, PROGRAM, ProgramTest, Speaker
@@ -133,13 +135,61 @@ class StateBesideADatabase(ProgramTest):
             user = {"user": entry.pw_uid, "group": entry.pw_gid}
         quiet = {"cwd": place.name, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **user}
         data = place.name + "/data"
+        self.start_database = lambda: subprocess.Popen([postgres() + "/postgres", "-D", data, "-k", place.name, "-c", "listen_addresses=", "-c",
+                                                        "fsync=off"], **quiet)
         subprocess.run([postgres() + "/initdb", "-D", data, "-A", "trust", "-U", "me", "-E", "UTF8", "--no-locale", "--no-sync"], check=True,
                        timeout=PATIENCE, **quiet)
-        self.database = subprocess.Popen([postgres() + "/postgres", "-D", data, "-k", place.name, "-c", "listen_addresses=", "-c",
-                                          "fsync=off"], **quiet)
-        self.addCleanup(self.database.wait)
-        self.addCleanup(self.database.send_signal, signal.SIGINT)
+        self.database = self.start_database()
+        self.addCleanup(self.stop_database)
         self.address = f"postgresql://me:secret@/postgres?host={place.name}"
+
+    def stop_database(self):
+        self.database.send_signal(signal.SIGINT)
+        self.database.wait(timeout=PATIENCE)
+
+    def serve(self, *args, env=None):
+        for _ in range(100):  # until the database answers
+            server = Served(self.folder, "--state", "state", *args, env={"SHAREWELL_STORE": self.address, "HOME": str(self.folder / "home"), **(env or {})})
+            try:
+                server.wait_for("socket for users of this machine")
+                self.addCleanup(server.stop)
+                return server
+            except AssertionError as failed:
+                if "starting up" not in str(failed) and "No such file" not in str(failed):
+                    raise
+        raise AssertionError("no database")
+
+    def test_jobs_are_told_from_memory_while_the_database_is_away(self):
+        server = self.serve()
+        asked = ("--server", str(server.socket))
+        for command in ("true", "sleep 600"):
+            self.assertEqual(self.run_program("submit", *asked, "--gpus", "0", "--name", command.replace(" ", "-"), "--", *command.split()).returncode, 0)
+        self.wait_until(lambda: "finished" in self.succeed("jobs", "--all", *asked))
+        self.assertIsNone(json.loads(self.succeed("jobs", "--all", "--json", *asked))["store_problem"])
+        self.stop_database()
+        for more in ((), ("--all",)):
+            text = self.succeed("jobs", *more, *asked)
+            self.assertIn("The server's store cannot be read, so that older jobs are missing: ", text)
+            self.assertIn("sleep-600", text)
+            self.assertRegex(text, r"(?m)^ *1 .*true.*finished")
+        told = json.loads(self.succeed("jobs", "--all", "--json", *asked))
+        self.assertEqual([job["number"] for job in told["jobs"]], [2, 1])
+        self.assertTrue(told["store_problem"])
+        self.assertNotIn("secret", json.dumps(told))
+        self.assertIn("sleep-600", self.succeed("job", "2", *asked))
+        self.assertIn("finished", self.succeed("job", "1", *asked))
+        self.succeed("why", "2", *asked)
+        self.succeed("top", *asked)
+        self.assertEqual(self.run_program("usage", *asked).returncode, 1)
+        self.database = self.start_database()
+        self.wait_until(lambda: "cannot be read" not in self.run_program("jobs", "--all", *asked).stdout)
+        self.assertIn("finished", self.succeed("jobs", "--all", *asked))
+
+    def wait_until(self, true):
+        end = time.monotonic() + PATIENCE
+        while not true():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
 
     def assert_hidden(self, pid):
         """Neither the process nor one that it started shows the password."""
@@ -149,16 +199,7 @@ class StateBesideADatabase(ProgramTest):
 
     def test_no_job_reads_the_password(self):
         state = self.folder / "state"
-        env = {"SHAREWELL_STORE": self.address, "HOME": str(self.folder / "home")}
-        for _ in range(100):  # until the database answers
-            server = Served(self.folder, "--state", "state", env=env)
-            try:
-                server.wait_for("socket for users of this machine")
-                break
-            except AssertionError as failed:
-                if "starting up" not in str(failed) and "No such file" not in str(failed):
-                    raise
-        self.addCleanup(server.stop)
+        server = self.serve()
         self.assert_hidden(server.process.pid)
         done = self.run_program("submit", "--server", str(server.socket), "--gpus", "0", "--wait", "--", "env")
         self.assertEqual(done.returncode, 0, done.stderr)

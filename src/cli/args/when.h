@@ -8,8 +8,8 @@
 
 namespace sharewell::cli {
 
-// "now"; 90s, 15m, 12h or 3d ago; 2026-11-15, 2026-11-15T08:00 or 2026-11-15T08:00:00, all UTC, a Z
-// or a space for the T allowed.
+// "now"; 90s, 15m, 12h or 3d ago; 2026-11-15, 2026-11-15T08:00 and the like (core/text/iso_time.h),
+// in UTC where no offset is given.
 core::Result<core::UnixMillis> ParseWhen(std::string_view flag, std::string_view text,
                                          core::UnixMillis now);
 

@@ -110,6 +110,7 @@ Result<JobsAnswer> JobsFromAnswer(std::string_view body) {
     answer.jobs.push_back(std::move(*job));
   }
   answer.next = Told<std::int64_t>(parsed->root(), "next");
+  answer.store_problem = Told<std::string>(parsed->root(), "store_problem").value_or("");
   for (const auto& [phase, count] : parsed->root()["counts"].members()) {
     if (const auto whole = count.Whole()) answer.counts[std::string(phase)] = *whole;
   }
@@ -219,6 +220,34 @@ Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body) {
   result.jobs = Told<std::size_t>(root, "jobs").value_or(0);
   result.remarks = TextsOf(root, "remarks");
   return result;
+}
+
+Result<report::UsageTable> UsageTableFromAnswer(std::string_view body) {
+  const auto parsed = Document::Parse(body);
+  const auto list = ListOf(parsed, "rows");
+  RETURN_IF_ERROR(list);
+  const Value root = parsed->root();
+  const auto row_of = [](Value entry) {
+    return report::UsageRow{.name = Told<std::string>(entry, "name").value_or(""),
+                            .jobs = Told<std::size_t>(entry, "jobs").value_or(0),
+                            .held_hours = Told<double>(entry, "held_gpu_hours").value_or(0),
+                            .known_hours = Told<double>(entry, "known_gpu_hours").value_or(0),
+                            .busy_hours = Told<double>(entry, "busy_gpu_hours"),
+                            .priced_hours = Told<double>(entry, "priced_gpu_hours").value_or(0),
+                            .cost = Told<double>(entry, "cost"),
+                            .wait_mean = Told<double>(entry, "wait_mean_seconds"),
+                            .wait_p99 = Told<double>(entry, "wait_p99_seconds")};
+  };
+  report::UsageTable table;
+  table.by = Told<std::string>(root, "by").value_or("user");
+  table.time = {Told<std::int64_t>(root, "from_ms").value_or(0),
+                Told<std::int64_t>(root, "to_ms").value_or(0)};
+  table.currency = Told<std::string>(root, "currency").value_or("");
+  for (const Value entry : list->items()) table.rows.push_back(row_of(entry));
+  table.all = row_of(root["all"]);
+  table.unpriced = TextsOf(root, "unpriced");
+  table.cut = Told<bool>(root, "cut").value_or(false);
+  return table;
 }
 
 Result<study::Savings> SavingsFromAnswer(std::string_view body) {

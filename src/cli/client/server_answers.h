@@ -16,6 +16,7 @@
 #include "core/submission.h"
 #include "report/html/job_report.h"
 #include "report/jobs/job_tables.h"
+#include "report/jobs/usage_rows.h"
 #include "study/simulation/replay/whatif.h"
 #include "study/usage/savings.h"
 
@@ -25,6 +26,7 @@ struct JobsAnswer {
   std::vector<core::JobRecord> jobs;  // newest first
   std::map<std::string, std::int64_t> counts;
   std::optional<std::int64_t> next;  // ask below this one for more
+  std::string store_problem = {};    // why jobs that are over may be missing; empty: they are not
 };
 
 // The forecast of a dry run.
@@ -51,6 +53,8 @@ core::Result<report::JobSpeed> SpeedFromAnswer(std::string_view body);
 core::Result<std::vector<report::GpuNow>> GpusFromAnswer(std::string_view body);
 core::Result<report::NodeNow> NodeFromAnswer(std::string_view body);
 core::Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body);
+// Of GET /usage?by=.
+core::Result<report::UsageTable> UsageTableFromAnswer(std::string_view body);
 // Of GET /usage, what sharing saved.
 core::Result<study::Savings> SavingsFromAnswer(std::string_view body);
 std::optional<core::Event> EventFromAnswer(std::string_view data);

@@ -235,6 +235,7 @@ Result<JobsAnswer> ServerClient::Jobs(const std::string& query, std::size_t most
     if (!page) return tl::unexpected(NotOurs(place_, page.error().message));
     all.next = page->jobs.empty() ? std::nullopt : page->next;  // an empty page leads nowhere
     all.counts = std::move(page->counts);
+    if (!page->store_problem.empty()) all.store_problem = std::move(page->store_problem);
     std::move(page->jobs.begin(), page->jobs.end(), std::back_inserter(all.jobs));
   } while (all.next && all.jobs.size() < most);
   return all;

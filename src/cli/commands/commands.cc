@@ -76,6 +76,15 @@ constexpr CommandEntry kCommands[] = {
      "used and left are - where the server does not count them here. An admin sets the limits in\n"
      "sharewell.toml (docs/formats/settings.md), and may ask for those of others.",
      "sharewell limits\nsharewell limits --user ann --json", NewLimitsCommand},
+    {kJobs, "usage", "show who held the GPUs, how busy they were kept, and what it cost",
+     "An hour in which several jobs share a GPU is split evenly among them, so that the sum is "
+     "hours\n"
+     "of GPUs. Busy is - where it is not known, cost where the GPU has no price: an admin sets\n"
+     "prices in sharewell.toml (docs/formats/settings.md).",
+     "sharewell usage\n"
+     "sharewell usage --by gpu --from 30d\n"
+     "sharewell usage --from 2026-10-01 --to 2026-11-01 --csv > october.csv",
+     NewUsageCommand},
     {kJobs, "drain", "give a GPU no new jobs, and let its running jobs finish",
      "For admins. The GPU stays drained when the server is started again.",
      "sharewell drain 0\nsharewell drain 0 --undo", NewDrainCommand},

@@ -29,6 +29,7 @@ std::unique_ptr<Command> NewServeCommand();
 std::unique_ptr<Command> NewSbatchCommand();
 std::unique_ptr<Command> NewLimitsCommand();
 std::unique_ptr<Command> NewTokenCommand();
+std::unique_ptr<Command> NewUsageCommand();
 
 // measure/
 std::unique_ptr<Command> NewDoctorCommand();

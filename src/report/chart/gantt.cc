@@ -56,9 +56,10 @@ std::string GanttSvg(const Gantt& gantt) {
                      std::max(bottom + kGanttBelow, svg::kHeading + keys + kGanttEdge));
   canvas.Heading(kGanttEdge, gantt.title, gantt.subtitle);
   const svg::Scale x{gantt.time.least, gantt.time.most, kGanttLeft, right};
-  for (const double tick : Ticks(gantt.time.least, gantt.time.most, 8)) {
+  const AxisMarks marks = MarksOf(gantt.time, 8);
+  for (const auto& [tick, text] : marks.marks) {
     canvas.Line(x(tick), svg::kHeading, x(tick), bottom, svg::kGrid);
-    canvas.Text(x(tick), bottom + 18, svg::Tick(tick), svg::Anchor::kMiddle, svg::Canvas::Quiet());
+    canvas.Text(x(tick), bottom + 18, text, svg::Anchor::kMiddle, svg::Canvas::Quiet());
   }
   double top = svg::kHeading;
   for (const GanttRow& row : gantt.rows) {
@@ -76,7 +77,7 @@ std::string GanttSvg(const Gantt& gantt) {
   }
   canvas.Line(kGanttLeft, bottom, right, bottom, svg::kInk);
   canvas.Line(kGanttLeft, svg::kHeading, kGanttLeft, bottom, svg::kInk);
-  canvas.Text((kGanttLeft + right) / 2, bottom + 40, gantt.time.label, svg::Anchor::kMiddle);
+  canvas.Text((kGanttLeft + right) / 2, bottom + 40, marks.label, svg::Anchor::kMiddle);
   double at = svg::kHeading + 10;
   for (const ChartKey& key : gantt.keys) {
     canvas.Box(right + kGanttEdge, at - 8, 14, 12, ChartColour(key.colour));
@@ -90,7 +91,7 @@ std::string GanttCsv(const Gantt& gantt) {
   CsvText csv("row,name,from,to");
   for (const GanttRow& row : gantt.rows) {
     for (const GanttSpan& span : row.spans) {
-      csv.Field(row.name).Field(span.name).Field(span.from).Field(span.to).EndRow();
+      csv.Harmless(row.name).Harmless(span.name).Field(span.from).Field(span.to).EndRow();
     }
   }
   return std::move(csv).Take();

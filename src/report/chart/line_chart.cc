@@ -43,12 +43,13 @@ std::string Shortened(const std::string& name) {
 void DrawAxes(svg::Canvas& canvas, const LineChart& chart, const svg::Scale& x,
               const svg::Scale& y) {
   const auto place = [&](double value) { return chart.doubling ? std::log2(value) : value; };
-  auto ticks = chart.x_ticks;
-  if (ticks.empty()) ticks = Ticks(chart.x.least, chart.x.most, 6);
-  for (const double tick : ticks) {
+  AxisMarks marks = MarksOf(chart.x, 6);
+  if (!chart.x_ticks.empty()) marks.marks.clear();
+  for (const double tick : chart.x_ticks) marks.marks.emplace_back(tick, svg::Tick(tick));
+  for (const auto& [tick, text] : marks.marks) {
     const double at = x(place(tick));
     canvas.Line(at, y.to, at, y.from, svg::kGrid);
-    canvas.Text(at, y.from + 18, svg::Tick(tick), svg::Anchor::kMiddle, svg::Canvas::Quiet());
+    canvas.Text(at, y.from + 18, text, svg::Anchor::kMiddle, svg::Canvas::Quiet());
   }
   for (const double tick : Ticks(chart.y.least, chart.y.most, 5)) {
     canvas.Line(x.from, y(tick), x.to, y(tick), svg::kGrid);
@@ -56,7 +57,7 @@ void DrawAxes(svg::Canvas& canvas, const LineChart& chart, const svg::Scale& x,
   }
   canvas.Line(x.from, y.from, x.to, y.from, svg::kInk);
   canvas.Line(x.from, y.to, x.from, y.from, svg::kInk);
-  canvas.Text((x.from + x.to) / 2, y.from + 42, chart.x.label, svg::Anchor::kMiddle);
+  canvas.Text((x.from + x.to) / 2, y.from + 42, marks.label, svg::Anchor::kMiddle);
   canvas.Text(18, (y.from + y.to) / 2, chart.y.label, svg::Anchor::kMiddle,
               fmt::format(" transform=\"rotate(-90 18 {})\"", svg::At((y.from + y.to) / 2)));
 }
@@ -108,7 +109,7 @@ std::string LineChartCsv(const LineChart& chart) {
   CsvText csv("line," + ColumnName(chart.x.label, "x") + "," + ColumnName(chart.y.label, "y"));
   for (const ChartLine& line : chart.lines) {
     for (const LinePoint& point : line.points) {
-      csv.Field(line.name).Field(point.x).Field(point.y).EndRow();
+      csv.Harmless(line.name).Field(point.x).Field(point.y).EndRow();
     }
   }
   return std::move(csv).Take();

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "report/chart/svg_canvas.h"
+#include "report/measure/series.h"
 #include "report/text/csv.h"
 
 namespace sharewell::report {
@@ -15,6 +16,11 @@ namespace {
 constexpr std::array<std::string_view, kChartColours + 1> kColours = {
     "#332288", "#88ccee", "#44aa99", "#117733", "#999933",
     "#ddcc77", "#cc6677", "#882255", "#aa4499", "#a0a0a0"};
+
+constexpr double kChartDay = 86400e3;  // milliseconds
+constexpr std::array<double, 7> kDateSteps = {kChartDay / 4, kChartDay / 2, kChartDay,
+                                              2 * kChartDay, 7 * kChartDay, 14 * kChartDay,
+                                              28 * kChartDay};
 
 }  // namespace
 
@@ -57,6 +63,35 @@ std::vector<double> Ticks(double least, double most, int wanted) {
   const auto first = static_cast<long long>(std::ceil(least / step - 1e-9));
   const auto last = static_cast<long long>(std::floor(most / step + 1e-9));
   for (long long i = first; i <= last; ++i) out.push_back(static_cast<double>(i) * step);
+  return out;
+}
+
+AxisMarks MarksOf(const ChartAxis& axis, int wanted) {
+  AxisMarks out;
+  out.label = axis.label;
+  const double span = (axis.most - axis.least) * axis.unit_millis;
+  if (span <= kChartDay || axis.begins <= 0) {
+    for (const double tick : Ticks(axis.least, axis.most, wanted)) {
+      out.marks.emplace_back(tick, svg::Tick(tick));
+    }
+    return out;
+  }
+  out.label = "UTC";
+  double step = kDateSteps.back();
+  for (const double one : kDateSteps) {
+    if (span / one > wanted) continue;
+    step = one;
+    break;
+  }
+  while (span / step > wanted) step *= 2;
+  // Whole days begin at midnight, and half ones at noon.
+  const double from = static_cast<double>(axis.begins) + axis.least * axis.unit_millis;
+  const double midnight = std::ceil(from / std::min(step, kChartDay)) * std::min(step, kChartDay);
+  for (double at = midnight; at <= from + span; at += step) {
+    const std::string text = UtcTime(static_cast<core::UnixMillis>(at));  // 2026-11-15 08:00:00
+    out.marks.emplace_back((at - static_cast<double>(axis.begins)) / axis.unit_millis,
+                           std::fmod(at, kChartDay) == 0 ? text.substr(0, 10) : text.substr(11, 5));
+  }
   return out;
 }
 
@@ -135,7 +170,7 @@ std::string BarsCsv(const Bars& bars) {
   CsvText csv("panel,label,value");
   for (const BarPanel& panel : bars.panels) {
     for (const ChartBar& bar : panel.bars) {
-      csv.Field(panel.title).Field(bar.label).Field(bar.value).EndRow();
+      csv.Field(panel.title).Harmless(bar.label).Field(bar.value).EndRow();
     }
   }
   return std::move(csv).Take();

@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "core/metric.h"
 
 namespace sharewell::report {
 
@@ -23,6 +26,9 @@ struct ChartPoint {
 struct ChartAxis {
   std::string label;
   double least = 0, most = 1;  // points beyond are drawn at the edge; REQUIRES least < most
+  // Of an axis of time: when 0 is, and how many milliseconds 1 is. 0: it is none.
+  core::UnixMillis begins = 0;
+  double unit_millis = 0;
 };
 
 struct ChartKey {
@@ -62,6 +68,14 @@ std::string BarsCsv(const Bars& bars);
 // Round numbers from `least` to `most`, about as many as wanted: steps of 1, 2 or 5 times a power
 // of ten. REQUIRES least < most and wanted above 0.
 std::vector<double> Ticks(double least, double most, int wanted);
+
+// What an axis is marked with: round numbers, or dates where it is one of time and longer than a
+// day; and what it is then called.
+struct AxisMarks {
+  std::vector<std::pair<double, std::string>> marks;
+  std::string label;
+};
+AxisMarks MarksOf(const ChartAxis& axis, int wanted);
 
 // For text and attributes: & < > " ' and controls, which XML forbids, are replaced.
 std::string Escaped(std::string_view text);

@@ -67,5 +67,25 @@ TEST(BarsSvg, DrawsNothingOfNothing) {
   EXPECT_THAT(BarsSvg({}), HasSubstr("</svg>"));
 }
 
+TEST(MarksOf, AreDatesWhereTimePassesADay) {
+  constexpr core::UnixMillis kNoon = 1'794'744'000'000;  // 2026-11-15 12:00 UTC
+  const ChartAxis week{"days", 0, 7, kNoon, 86400e3};
+  const AxisMarks marks = MarksOf(week, 6);
+  EXPECT_EQ(marks.label, "UTC");
+  ASSERT_EQ(marks.marks.size(), 4U);
+  EXPECT_EQ(marks.marks[0], (std::pair<double, std::string>(0.5, "2026-11-16")));
+  EXPECT_EQ(marks.marks[3], (std::pair<double, std::string>(6.5, "2026-11-22")));
+  const AxisMarks two = MarksOf({"hours", 0, 48, kNoon, 3600e3}, 6);
+  ASSERT_EQ(two.marks.size(), 5U);
+  EXPECT_EQ(two.marks[0], (std::pair<double, std::string>(0, "12:00")));
+  EXPECT_EQ(two.marks[1], (std::pair<double, std::string>(12, "2026-11-16")));
+  const AxisMarks year = MarksOf({"days", 0, 3650, kNoon, 86400e3}, 6);
+  EXPECT_LE(year.marks.size(), 7U);
+  const AxisMarks hours = MarksOf({"hours", 0, 24, kNoon, 3600e3}, 6);
+  EXPECT_EQ(hours.label, "hours");
+  EXPECT_EQ(hours.marks[1].second, "5");
+  EXPECT_EQ(MarksOf({"days", 0, 7}, 6).label, "days") << "of a trace nobody knows the date";
+}
+
 }  // namespace
 }  // namespace sharewell::report

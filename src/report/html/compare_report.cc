@@ -79,6 +79,22 @@ std::optional<Bars> RatiosOf(Value pair, const std::string& a, const std::string
   return bars;
 }
 
+// The rate of the second over that of the first, and the first figures that both have.
+void OpenPair(HtmlPage& page, Value pair, const std::string& a, const std::string& b) {
+  std::string sentence = fmt::format("What {} needs, beside what {} needs.", b, a);
+  std::vector<PageFigure> figures;
+  for (const Value figure : pair["figures"].items()) {
+    const auto ratio = figure["b_over_a"].Number();
+    if (!ratio || figures.size() == 3) continue;
+    const std::string name = TextAt(figure, "figure");
+    if (figures.empty()) {
+      sentence = fmt::format("{}: {} has {} of what {} has.", name, b, Percent(*ratio), a);
+    }
+    figures.push_back({Times(*ratio), name});
+  }
+  page.Opens(sentence, figures);
+}
+
 // Both runs in one chart; the axes are those of the longer and the higher one.
 LineChart Joined(LineChart first, const LineChart& second, const std::string& a,
                  const std::string& b, const char* title) {
@@ -93,6 +109,7 @@ LineChart Joined(LineChart first, const LineChart& second, const std::string& a,
     first.subtitle += fmt::format("; the first {} lines", kMostPairLines);
     first.lines.resize(kMostPairLines);
   }
+  first.x.unit_millis = 0;  // the two ran on different days
   first.x.most = std::max(first.x.most, second.x.most);
   first.y.most = std::max(first.y.most, second.y.most);
   return first;
@@ -107,6 +124,7 @@ std::string ProfilePairPage(const ProfileRecord& a, const ProfileRecord& b,
   HtmlPage page(fmt::format("{} and {}", first, second), "two profiles side by side", made);
   const auto parsed = PairOf(a, b);
   const Value pair = json::RootOf(parsed);
+  OpenPair(page, pair, first, second);
   page.Section("Figures");
   if (const auto ratios = RatiosOf(pair, first, second)) {
     page.Chart("ratios", "Each figure of the second over that of the first.", *ratios);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "report/html/page.h"
@@ -38,7 +39,7 @@ Gantt LifeOf(const JobRecord& job, core::UnixMillis now) {
   gantt.time = {fmt::format("{} since its submission", unit == 1    ? "seconds"
                                                        : unit == 60 ? "minutes"
                                                                     : "hours"),
-                0, length / unit};
+                0, length / unit, range.from, unit * 1e3};
   const core::UnixMillis end = job.ended.value_or(now);
   gantt.rows.push_back({"waits", {span(job.submitted, job.started.value_or(end), 5, "waits")}});
   if (job.started) {
@@ -130,13 +131,36 @@ store::TimeRange JobRange(const JobRecord& job, core::UnixMillis now) {
   return {job.submitted, std::max(end, job.submitted + kShortestLife)};
 }
 
+namespace {
+
+// "Job 17 of ann finished after 2m 10s, 95 % as fast as alone."
+void OpenJob(HtmlPage& page, const JobRecord& job, core::UnixMillis now) {
+  const auto shown = [](const std::optional<core::Seconds>& time) {
+    return time ? Duration(*time) : std::string(kUnknown);
+  };
+  const core::Seconds waited(
+      static_cast<double>(std::max<core::UnixMillis>(
+          job.started.value_or(job.ended.value_or(now)) - job.submitted, 0)) /
+      1e3);
+  const std::optional<double> speed =
+      job.slowdown && *job.slowdown > 0 ? std::optional(1 / *job.slowdown) : std::nullopt;
+  std::string sentence =
+      fmt::format("Job {} of {} {}", job.number, PlainText(job.user.name), StateInWords(job, now));
+  if (speed) sentence += fmt::format(", {} as fast as alone", Percent(*speed));
+  page.Opens(sentence + ".", {{Duration(waited), "waited"},
+                              {shown(RanFor(job, now)), "ran"},
+                              {Or(speed, Percent), "of its speed alone"}});
+}
+
+}  // namespace
+
 std::string JobReport(const JobPageParts& parts, std::string_view made) {
   const JobRecord& job = parts.job;
   HtmlPage page(fmt::format("Job {}: {}", job.number, core::DisplayName(job.asked)),
                 fmt::format("of {}, submitted {} UTC", job.user.name, UtcTime(job.submitted)),
                 made);
+  OpenJob(page, job, parts.now);
   page.Section("In short");
-  page.Text(StateInWords(job, parts.now));
   if (!job.note.empty()) page.Text(job.note);
   page.Chart("life", "When it waited and when it ran.", LifeOf(job, parts.now));
   page.Section("Why it is where it is");

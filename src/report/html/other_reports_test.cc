@@ -60,6 +60,7 @@ core::JobRecord JobCalled(const std::string& text, std::int64_t number) {
   job.alone_time = core::Seconds(3 * 3600);
   job.gpus = {{0, "GPU-" + text, text}};
   job.cores = 8;
+  job.asked.cores = 8;
   job.seen.cores = 1.5;
   job.seen.busy = 0.25;
   return job;
@@ -194,6 +195,62 @@ TEST(WeekFigures, IsFairWhereAllAreServedAlike) {
   EXPECT_DOUBLE_EQ(FiguresOf(parts).jain.value_or(0), 1);
   parts.jobs.back().alone_time = core::Seconds(600);
   EXPECT_LT(FiguresOf(parts).jain.value_or(1), 0.8);
+}
+
+TEST(EveryReport, OpensWithItsResult) {
+  EXPECT_THAT(JobPageOf("ann"),
+              HasSubstr("<p class=\"r\">Job 17 of ann finished after 4h 00m.</p>"));
+  EXPECT_THAT(JobPageOf("ann"), HasSubstr("<div><dt>waited</dt><dd>2h 00m</dd></div>"));
+  EXPECT_THAT(SweepPage(SweepCalled("x"), ""),
+              HasSubstr("is fastest, with 20 steps/s; 3 of 4 cells measured.</p>"));
+  EXPECT_THAT(ProfilePairPage(ProfileCalled("a", 1, 10), ProfileCalled("b", 2, 25), {}, {}, ""),
+              HasSubstr("<p class=\"r\">steps a second: b (2) has 250.0 % of what a (1) has.</p>"));
+  const std::string week = WeekReport(WeekOf("ann"), "");
+  EXPECT_THAT(week, HasSubstr("<p class=\"r\">2 jobs of 1 user held GPUs for 10.0 hours; without "
+                              "sharing it would have been 12.5 hours; job 2 of ann waited longest, "
+                              "10h 00m.</p>"));
+  EXPECT_THAT(week, HasSubstr("<dt>saved by sharing</dt><dd>2.50 GPU hours</dd>"));
+  EXPECT_THAT(week, HasSubstr("<dt>idle, failed or cancelled</dt><dd>3.00 GPU hours</dd>"));
+  EXPECT_THAT(week, HasSubstr("<dt>median wait</dt>")) << "nothing has a price";
+}
+
+TEST(WeekReport, TellsTheCostWhereAPriceIsSet) {
+  WeekParts parts = WeekOf("ann");
+  UsageTable usage;
+  usage.currency = "EUR";
+  usage.rows.resize(1);
+  usage.rows[0].name = "ann";
+  usage.rows[0].cost = usage.all.cost = 14;
+  usage.all.held_hours = 5;
+  usage.all.priced_hours = 4;
+  usage.unpriced = {"A100"};
+  parts.usage = usage;
+  const std::string html = WeekReport(parts, "");
+  EXPECT_THAT(html, HasSubstr("<dt>cost, EUR</dt><dd>14.00</dd>"));
+  EXPECT_THAT(html, HasSubstr("cost, EUR</th>"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"n\">14.00</td>"));
+  EXPECT_THAT(html, HasSubstr("4.00 of 5.00 GPU hours: [prices] in the server&#39;s sharewell.toml "
+                              "has none for &#39;A100&#39;."));
+  parts.usage->all.cost.reset();
+  EXPECT_THAT(WeekReport(parts, ""), Not(HasSubstr("cost")));
+}
+
+TEST(WeekReport, LaysNobodyWhatTheServerChose) {
+  WeekParts parts = WeekOf("ann");
+  parts.jobs[0].asked.cores.reset();
+  const std::string chosen = WeekReport(parts, "");
+  EXPECT_THAT(chosen, HasSubstr("<td>cores that the server chose and jobs did not use</td>"));
+  EXPECT_THAT(chosen, Not(HasSubstr("sharewell submit --cpus")));
+  EXPECT_THAT(chosen, Not(HasSubstr("asked for and not used")));
+  parts.jobs[0].phase = core::Phase::kFailed;
+  parts.jobs[0].evicted = 2;
+  const std::string failed = WeekReport(parts, "");
+  EXPECT_THAT(failed,
+              HasSubstr("<td>jobs that failed otherwise</td><td class=\"n\">4.0 GPU hours</td>"
+                        "<td>the jobs</td>"));
+  EXPECT_THAT(failed,
+              HasSubstr("2 runs; how much work was lost is unknown</td><td>the server</td>"));
+  EXPECT_THAT(failed, HasSubstr("<dd>4.00 GPU hours</dd>")) << "what failed is not idle too";
 }
 
 TEST(WeekReport, NamesTheCommandsThatMend) {

@@ -25,10 +25,17 @@ struct HtmlTable {
   std::vector<std::vector<std::string>> rows;  // REQUIRES: as many cells as columns
 };
 
+struct PageFigure {
+  std::string value, name;  // "20.3", "GPU hours saved"
+};
+
 class HtmlPage {
  public:
   // `made`: by which program and when, at the foot.
   HtmlPage(std::string_view title, std::string_view subtitle, std::string_view made);
+
+  // What the reader came for, above all sections: one sentence, and figures with their names.
+  void Opens(std::string_view sentence, const std::vector<PageFigure>& figures);
 
   void Section(std::string_view heading);  // named in the list of contents
   void Text(std::string_view paragraph);
@@ -41,7 +48,8 @@ class HtmlPage {
   // Behind a line that opens on a click; printed closed.
   void Folded(std::string_view summary, const HtmlTable& table, std::size_t most = 200);
 
-  // `name`: of the CSV, without its ending; `caption` stands below.
+  // Charts that follow each other stand in two columns where the page is wide. `name`: of the CSV,
+  // without its ending; `caption` stands below.
   void Chart(std::string_view name, std::string_view caption, const LineChart& chart);
   void Chart(std::string_view name, std::string_view caption, const Bars& bars);
   void Chart(std::string_view name, std::string_view caption, const Gantt& gantt);
@@ -53,7 +61,10 @@ class HtmlPage {
  private:
   void AddTable(const HtmlTable& table, std::size_t most);
 
-  std::string title_, subtitle_, made_, body_;
+  std::string& Body();  // behind all charts so far
+
+  std::string title_, subtitle_, made_, opening_, body_;
+  bool among_charts_ = false;
   std::vector<std::string> sections_;
 };
 

@@ -24,6 +24,7 @@ LineChart SomeChart(const std::string& name) {
 TEST(HtmlPage, IsWellFormedWhateverStandsInIt) {
   for (const std::string& bad : testing::Payloads()) {
     HtmlPage page(bad, bad, bad);
+    page.Opens(bad, {{bad, bad}});
     page.Section(bad);
     page.Section(bad);
     page.Section(bad);
@@ -73,6 +74,23 @@ TEST(HtmlPage, HoldsTheDataOfEachChart) {
                               "base64,bGluZSxsLGwKbCwxLDAuNQpsLDIsMC43Cg==\""));
   EXPECT_THAT(html, HasSubstr("<svg role=\"img\" aria-label=\"Throughput by cores.\" width="));
   EXPECT_THAT(html, Not(HasSubstr("http://")));
+}
+
+TEST(HtmlPage, OpensWithAResultAndSetsChartsBesideEachOther) {
+  HtmlPage page("t", "", "");
+  page.Opens("It <i>pays</i>.", {{"1.5", "times"}});
+  page.Section("s");
+  page.Chart("a", "A.", SomeChart("a"));
+  page.Chart("b", "B.", SomeChart("b"));
+  page.Text("between");
+  page.Chart("c", "C.", SomeChart("c"));
+  const std::string html = std::move(page).Take();
+  EXPECT_THAT(testing::HtmlCheck(html).problems(), IsEmpty());
+  EXPECT_THAT(html, HasSubstr("<p class=\"r\">It &lt;i&gt;pays&lt;/i&gt;.</p>\n<dl class=\"k\">\n"
+                              "<div><dt>times</dt><dd>1.5</dd></div>\n</dl>\n</header>"));
+  EXPECT_THAT(html, HasSubstr("</figure>\n<figure>"));
+  EXPECT_THAT(html, HasSubstr("</figure>\n</div>\n<p>between</p>\n<div class=\"g\">\n<figure>"));
+  EXPECT_THAT(html, HasSubstr("</figure>\n</div>\n</main>"));
 }
 
 TEST(HtmlPage, FollowsTheReadersLightAndPrints) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
+#include "core/text/words.h"
 #include "report/html/page.h"
 #include "report/reproduce/page.h"
 
@@ -55,6 +58,16 @@ std::string PapersPage(const std::vector<study::Experiment>& experiments, std::s
       "Their machines, workloads and software were others: a figure that comes close is a "
       "sign, not a proof.",
       made);
+  const PaperCounts counts = CountsOf(experiments);
+  page.Opens(fmt::format("Of {} in {}, {} are shown beside ours, {} in part, and {} are not "
+                         "reproduced.",
+                         core::Count(static_cast<std::uint64_t>(counts.items()), "table or figure",
+                                     "tables and figures"),
+                         core::Count(experiments.size(), "paper"), counts.shown, counts.partly,
+                         counts.not_shown),
+             {{fmt::format("{}", counts.shown), "shown"},
+              {fmt::format("{}", counts.partly), "in part"},
+              {fmt::format("{}", counts.rows), "figures of ours"}});
   for (const study::Experiment& experiment : experiments) {
     page.Section(fmt::format("{}: {}", experiment.name, experiment.title));
     if (!experiment.assumptions.empty()) page.Listed(experiment.assumptions);

@@ -32,6 +32,9 @@ TEST(PapersReport, HasEveryItemGridAndFigureOfEveryPaper) {
     EXPECT_THAT(page, HasSubstr(text));
   }
   EXPECT_THAT(testing::HtmlCheck(page).problems(), IsEmpty());
+  EXPECT_THAT(page,
+              HasSubstr("<p class=\"r\">Of 2 tables and figures in 2 papers, 2 are shown beside "
+                        "ours, 0 in part, and 0 are not reproduced.</p>"));
 }
 
 TEST(PapersReport, TextStaysText) {

@@ -85,6 +85,22 @@ FactList NeedsOf(const ProfileRecord& record) {
   return facts;
 }
 
+// "resnet50 makes 41.3 steps a second on an H200 and is bound by its loaders."
+void OpenProfile(HtmlPage& page, const ProfileRecord& record) {
+  const core::Profile& p = record.profile;
+  const auto steps = [](double rate) { return fmt::format("{:.4g}", rate); };
+  std::string sentence = fmt::format(
+      "{} {}{}", record.name,
+      p.steps_per_second ? fmt::format("makes {} steps a second", steps(*p.steps_per_second))
+                         : "told no steps",
+      p.gpu.empty() ? " without a GPU" : " on " + p.gpu);
+  if (!record.bound_by.empty()) sentence += "; what bounds it: " + record.bound_by;
+  page.Opens(sentence + ".",
+             {{Or(p.steps_per_second, steps), "steps a second"},
+              {Or(p.busy, Percent), "GPU busy"},
+              {p.gpu_memory ? Size(*p.gpu_memory) : kUnknown, "GPU memory, at most"}});
+}
+
 HtmlTable FigureRows(const ProfileRecord& record) {
   HtmlTable table{{{"metric", Align::kLeft},
                    {"of", Align::kLeft},
@@ -142,6 +158,7 @@ std::string ProfileReport(const ProfileRecord& record, const std::vector<SeriesR
   subtitle += fmt::format("made by `sharewell {}`", record.source);
   if (record.created > 0) subtitle += ", " + UtcTime(record.created) + " UTC";
   HtmlPage page("Profile " + record.name, subtitle, made);
+  OpenProfile(page, record);
   page.Section("What it needs");
   page.Facts(NeedsOf(record));
   const auto paper = DrawSamples(TakayamaCharts(), record.name, ProfileRange(record), series);

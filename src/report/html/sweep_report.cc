@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/text/words.h"
@@ -26,6 +27,15 @@ std::string ValueOn(const SweepCell& cell, const std::string& axis) {
   return {};
 }
 
+// "cpus=4 batch=8"; of a cell without axes its workload.
+std::string CellName(const SweepCell& cell) {
+  std::string name;
+  for (const auto& [axis, value] : cell.cell.axes) {
+    name += fmt::format("{}{}={}", name.empty() ? "" : " ", axis, value.text);
+  }
+  return name.empty() ? cell.cell.workload.name : name;
+}
+
 HtmlTable KneeRows(const SweepResult& result) {
   HtmlTable table{{{"axis", Align::kLeft},
                    {"line", Align::kLeft},
@@ -43,6 +53,29 @@ HtmlTable KneeRows(const SweepResult& result) {
     }
   }
   return table;
+}
+
+// "cpus=4 is fastest, with 123 steps/s; 11 of 12 cells are measured."
+void OpenSweep(HtmlPage& page, const SweepResult& result) {
+  const std::string unit = result.unit == study::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
+  const SweepCell* best = nullptr;
+  std::optional<double> most;
+  for (const SweepCell& cell : result.cells) {
+    if (cell.state != CellState::kDone) continue;
+    const auto rate = study::ThroughputOf(result, cell.summary);
+    if (!rate || (most && *rate <= *most)) continue;
+    most = rate;
+    best = &cell;
+  }
+  const std::size_t done = result.Count(CellState::kDone);
+  const std::string measured =
+      fmt::format("{} of {} measured", done, core::Count(result.cells.size(), "cell"));
+  page.Opens(best != nullptr ? fmt::format("{} is fastest, with {:.4g} {}; {}.", CellName(*best),
+                                           *most, unit, measured)
+                             : fmt::format("No cell told its speed; {}.", measured),
+             {{Or(most, [](double rate) { return fmt::format("{:.4g}", rate); }), "best, " + unit},
+              {fmt::format("{}", done), "cells measured"},
+              {fmt::format("{}", result.Count(CellState::kFailed)), "cells failed"}});
 }
 
 HtmlTable CellRows(const SweepResult& result) {
@@ -80,11 +113,7 @@ std::vector<std::string> FailuresOf(const SweepResult& result) {
   std::vector<std::string> lines;
   for (const SweepCell& cell : result.cells) {
     if (cell.why.empty()) continue;
-    std::string name;
-    for (const auto& [axis, value] : cell.cell.axes) {
-      name += fmt::format("{}{}={}", name.empty() ? "" : " ", axis, value.text);
-    }
-    lines.push_back(fmt::format("{}: {}", name.empty() ? cell.cell.workload.name : name, cell.why));
+    lines.push_back(fmt::format("{}: {}", CellName(cell), cell.why));
   }
   return lines;
 }
@@ -96,6 +125,7 @@ std::string SweepPage(const SweepResult& result, std::string_view made) {
                 fmt::format("{} on {}", core::Count(result.cells.size(), "cell"),
                             result.gpu.empty() ? "a machine without a GPU" : result.gpu),
                 made);
+  OpenSweep(page, result);
   page.Section("What each one gains");
   page.Facts({{"finished", fmt::format("{}", result.Count(CellState::kDone))},
               {"failed", fmt::format("{}", result.Count(CellState::kFailed))},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -53,9 +54,11 @@ UserWeek FiguresOfJob(const JobRecord& job, UnixMillis from, UnixMillis to) {
     week.failed = job.phase == core::Phase::kFailed ? 1 : 0;
     week.failed_hours = week.gpu_hours;
   }
+  week.wasted_hours = week.failed_hours > 0 ? week.failed_hours : week.idle_hours;
   if (const auto ran = RanFor(job, to); ran && job.seen.cores && job.cores > 0) {
-    week.core_hours = job.cores * ran->value / 3600;
-    week.used_core_hours = *job.seen.cores * ran->value / 3600;
+    const double given = job.cores * ran->value / 3600, used = *job.seen.cores * ran->value / 3600;
+    (job.asked.cores ? week.asked_core_hours : week.chosen_core_hours) = given;
+    (job.asked.cores ? week.used_of_asked : week.used_of_chosen) = used;
   }
   if (job.started) {
     week.waits = {SecondsBetween(job.submitted, *job.started)};
@@ -104,11 +107,12 @@ void AdviseOnJob(const JobRecord& job, const WeekParts& parts, std::vector<Advic
                                         : std::string())});
     }
   }
-  if (job.seen.cores && job.cores - *job.seen.cores >= kSpareCores) {
+  // Of cores that the server chose nobody else is to blame.
+  if (job.asked.cores && job.seen.cores && job.cores - *job.seen.cores >= kSpareCores) {
     const int enough = static_cast<int>(std::ceil(std::max(1.0, *job.seen.cores)));
     advice.push_back(
         {(job.cores - *job.seen.cores) / 100,
-         fmt::format("{} was given {} and used {}: `sharewell submit --cpus {} ...` would do", who,
+         fmt::format("{} asked for {} and used {}: `sharewell submit --cpus {} ...` would do", who,
                      core::Cores(job.cores), Number(*job.seen.cores, 1), enough)});
   }
   if (job.phase == core::Phase::kFailed && (hours >= kIdleHours || job.ooms > 0)) {
@@ -135,8 +139,11 @@ void UserWeek::Add(const UserWeek& other) {
   known_hours += other.known_hours;
   idle_hours += other.idle_hours;
   failed_hours += other.failed_hours;
-  core_hours += other.core_hours;
-  used_core_hours += other.used_core_hours;
+  wasted_hours += other.wasted_hours;
+  asked_core_hours += other.asked_core_hours;
+  used_of_asked += other.used_of_asked;
+  chosen_core_hours += other.chosen_core_hours;
+  used_of_chosen += other.used_of_chosen;
   waits.insert(waits.end(), other.waits.begin(), other.waits.end());
   completions.insert(completions.end(), other.completions.begin(), other.completions.end());
   speeds.insert(speeds.end(), other.speeds.begin(), other.speeds.end());
@@ -169,6 +176,42 @@ Week FiguresOf(const WeekParts& parts) {
   week.by_size = groups.BySize();
   week.jain = JainOf(week.users);
   return week;
+}
+
+std::vector<Waste> WasteOf(const WeekParts& parts, const Week& week) {
+  double no_memory = 0, failed = 0, cancelled = 0;
+  std::uint64_t evicted = 0;
+  for (const JobRecord& job : parts.jobs) {
+    if (!IsIn(job, parts.from, parts.to)) continue;
+    const double hours = GpuHoursOf(job, parts.from, parts.to);
+    if (job.phase == core::Phase::kFailed) (job.ooms > 0 ? no_memory : failed) += hours;
+    if (job.phase == core::Phase::kCancelled) cancelled += hours;
+    evicted += static_cast<std::uint64_t>(std::max(job.evicted, 0));
+  }
+  std::vector<Waste> rows;
+  const auto add = [&](const char* what, double hours, const char* unit, const char* by) {
+    if (hours > 0) rows.push_back({what, fmt::format("{} {}", Number(hours, 1), unit), by});
+  };
+  const UserWeek& all = week.all;
+  if (all.known_hours > 0) {
+    rows.push_back(
+        {"GPUs that jobs held and did not keep busy",
+         fmt::format("{} of {} GPU hours", Number(all.idle_hours, 1), Number(all.known_hours, 1)),
+         "the jobs"});
+  }
+  add("jobs that failed for want of GPU memory", no_memory, "GPU hours", "the jobs");
+  add("jobs that failed otherwise", failed, "GPU hours", "the jobs");
+  add("jobs that were cancelled after they had started", cancelled, "GPU hours", "their users");
+  add("cores that were asked for and not used", all.asked_core_hours - all.used_of_asked,
+      "core hours", "their users");
+  add("cores that the server chose and jobs did not use",
+      all.chosen_core_hours - all.used_of_chosen, "core hours", "the server");
+  if (evicted > 0) {
+    rows.push_back({"runs that were evicted, as others would have fallen below their bound",
+                    core::Count(evicted, "run") + "; how much work was lost is unknown",
+                    "the server"});
+  }
+  return rows;
 }
 
 std::vector<std::string> MendingOf(const WeekParts& parts) {

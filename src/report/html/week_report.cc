@@ -48,6 +48,21 @@ std::optional<double> MeanOf(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
+bool HasCost(const WeekParts& parts) { return parts.usage && parts.usage->all.cost; }
+
+std::string CostHeading(const WeekParts& parts) {
+  const std::string& currency = parts.usage->currency;
+  return currency.empty() ? "cost" : "cost, " + currency;
+}
+
+// REQUIRES: HasCost().
+std::string CostOf(const WeekParts& parts, const std::string& user) {
+  for (const UsageRow& row : parts.usage->rows) {
+    if (row.name == user) return Or(row.cost, [](double cost) { return Number(cost, 2); });
+  }
+  return kUnknown;
+}
+
 // Users by what they used, most first.
 std::vector<std::pair<std::string, const UserWeek*>> Ranked(const Week& week) {
   std::vector<std::pair<std::string, const UserWeek*>> users;
@@ -58,24 +73,35 @@ std::vector<std::pair<std::string, const UserWeek*>> Ranked(const Week& week) {
   return users;
 }
 
-HtmlTable UseRows(const Week& week) {
+HtmlTable UseRows(const WeekParts& parts, const Week& week) {
   HtmlTable table{{{"user", Align::kLeft},
                    {"jobs", Align::kRight},
                    {"GPU hours", Align::kRight},
                    {"share", Align::kRight},
                    {"given and not busy", Align::kRight},
                    {"failed or cancelled", Align::kRight},
-                   {"cores used of given", Align::kRight}},
+                   {"cores used of asked", Align::kRight}},
                   {}};
+  const bool priced = HasCost(parts);
+  if (priced) table.columns.emplace_back(CostHeading(parts), Align::kRight);
   for (const auto& [name, user] : Ranked(week)) {
     const std::optional<double> share =
         week.all.gpu_hours > 0 ? std::optional(user->gpu_hours / week.all.gpu_hours) : std::nullopt;
     const std::optional<double> cores =
-        user->core_hours > 0 ? std::optional(user->used_core_hours / user->core_hours)
-                             : std::nullopt;
+        user->asked_core_hours > 0 ? std::optional(user->used_of_asked / user->asked_core_hours)
+                                   : std::nullopt;
     table.rows.push_back({name, fmt::format("{}", user->jobs), Hours(user->gpu_hours),
                           Or(share, Percent), IdleText(*user), Hours(user->failed_hours),
                           Or(cores, Percent)});
+    if (priced) table.rows.back().push_back(CostOf(parts, name));
+  }
+  return table;
+}
+
+HtmlTable WasteRows(const WeekParts& parts, const Week& week) {
+  HtmlTable table{{{"what", Align::kLeft}, {"how much", Align::kRight}, {"by", Align::kLeft}}, {}};
+  for (const Waste& waste : WasteOf(parts, week)) {
+    table.rows.push_back({waste.what, waste.how_much, waste.by});
   }
   return table;
 }
@@ -180,7 +206,7 @@ LineChart OverTime(const WeekParts& parts) {
   LineChart chart;
   chart.title = "GPUs and jobs over time";
   chart.subtitle = UtcTime(parts.from) + " UTC to " + UtcTime(parts.to) + " UTC";
-  chart.x = {"days", 0, length};
+  chart.x = {"days", 0, length, parts.from, 86400e3};
   chart.y = AxisUpTo("GPUs, jobs", most);
   chart.lines = {std::move(held), std::move(waiting)};
   if (!parts.gpus.empty()) chart.lines.push_back(std::move(there));
@@ -271,6 +297,48 @@ void AddShort(HtmlPage& page, const WeekParts& parts, const Week& week) {
        {"saved against exclusive GPUs", SavedInShort(parts)}});
 }
 
+// Who waited longest: "ann's job 17 waited 4h 10m, longer than all others".
+std::string LongestWait(const WeekParts& parts) {
+  const JobRecord* longest = nullptr;
+  double most = 0;
+  for (const JobRecord& job : parts.jobs) {
+    const bool waits = job.phase == core::Phase::kWaiting && !job.started;
+    if (!job.started && !waits) continue;
+    const double waited = static_cast<double>(job.started.value_or(parts.to) - job.submitted) / 1e3;
+    if (waited <= most) continue;
+    most = waited;
+    longest = &job;
+  }
+  if (longest == nullptr) return "no job waited";
+  return fmt::format("job {} of {} waited longest, {}", longest->number,
+                     PlainText(longest->user.name), TimeText(most));
+}
+
+// "12 jobs of 3 users held GPUs for 80.0 hours; sharing saved 20.3; job 17 of ann waited longest".
+void OpenWeek(HtmlPage& page, const WeekParts& parts, const Week& week) {
+  std::string sentence =
+      fmt::format("{} of {} held GPUs for {} hours", core::Count(week.all.jobs, "job"),
+                  core::Count(week.users.size(), "user"),
+                  Hours(parts.savings ? parts.savings->really.gpu_hours : week.all.gpu_hours));
+  std::optional<double> saved;
+  if (parts.savings) saved = study::SavedOf(*parts.savings).gpu_hours;
+  if (saved && *saved > 0) {
+    sentence += fmt::format("; without sharing it would have been {} hours",
+                            Hours(parts.savings->exclusive.gpu_hours));
+  }
+  const auto hours = [](double value) { return Hours(value) + " GPU hours"; };
+  const bool known = week.all.known_hours > 0 || week.all.failed_hours > 0;
+  std::vector<PageFigure> figures = {
+      {Or(saved, hours), "saved by sharing"},
+      {known ? hours(week.all.wasted_hours) : kUnknown, "idle, failed or cancelled"}};
+  if (HasCost(parts)) {
+    figures.push_back({Number(*parts.usage->all.cost, 2), CostHeading(parts)});
+  } else {
+    figures.push_back({TimeText(Quantile(week.all.waits, 0.5)), "median wait"});
+  }
+  page.Opens(fmt::format("{}; {}.", sentence, LongestWait(parts)), figures);
+}
+
 }  // namespace
 
 std::string WeekReport(const WeekParts& parts, std::string_view made) {
@@ -279,6 +347,7 @@ std::string WeekReport(const WeekParts& parts, std::string_view made) {
   HtmlPage page(days == 7 ? "The week on " + parts.server
                           : fmt::format("{:.0f} days on {}", days, parts.server),
                 fmt::format("{} to {} UTC", UtcTime(parts.from), UtcTime(parts.to)), made);
+  if (week.all.jobs > 0) OpenWeek(page, parts, week);
   page.Section("In short");
   if (week.all.jobs == 0) {
     page.Text("No job was there in this time.");
@@ -295,7 +364,11 @@ std::string WeekReport(const WeekParts& parts, std::string_view made) {
   page.Section("Use and waste");
   page.Chart("over-time", "GPUs that jobs held, and jobs that waited.", OverTime(parts));
   page.Chart("users", "GPU hours, idle GPU hours and median wait of each user.", UserBars(week));
-  page.Rows(UseRows(week), kMostWeekUsers);
+  page.Rows(UseRows(parts, week), kMostWeekUsers);
+  if (parts.usage && !parts.usage->unpriced.empty() && HasCost(parts)) {
+    page.Quiet(UnpricedInWords(*parts.usage));
+  }
+  page.Rows(WasteRows(parts, week));
   page.Quiet(
       "A job's GPU hours are its run time in these days, times its GPUs; two jobs that share a GPU "
       "for an hour have two. Not busy is what the job was seen to leave idle while it had its GPU "

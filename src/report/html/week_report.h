@@ -10,6 +10,7 @@
 
 #include "core/job_record.h"
 #include "report/jobs/job_tables.h"
+#include "report/jobs/usage_rows.h"
 #include "study/usage/savings.h"
 
 namespace sharewell::report {
@@ -21,7 +22,8 @@ struct WeekParts {
   std::vector<GpuNow> gpus;
   bool cut = false;  // the server has more jobs than were read
   std::optional<study::Savings> savings = {};
-  std::string no_savings = {};  // why there are none
+  std::string no_savings = {};           // why there are none
+  std::optional<UsageTable> usage = {};  // by user, with what it cost; absent: unknown
 };
 
 std::string WeekReport(const WeekParts& parts, std::string_view made);

@@ -202,7 +202,8 @@ SampleCharts DrawSamples(std::span<const SampleChartKind> kinds, const std::stri
       for (const LinePoint& point : line.points) most = std::max(most, point.y);
     }
     chart.y = AxisUpTo(kind.label, most > 0 ? most : 1);
-    chart.x = {unit.label, 0, static_cast<double>(range.to - range.from) / unit.milliseconds};
+    chart.x = {unit.label, 0, static_cast<double>(range.to - range.from) / unit.milliseconds,
+               range.from, unit.milliseconds};
     out.charts.push_back({kind.name, kind.title, std::move(chart)});
   }
   return out;

@@ -79,6 +79,26 @@ std::string ItemsText(const std::vector<study::PaperItem>& items, std::size_t wi
 
 }  // namespace
 
+std::string PapersSummary(const std::vector<study::Experiment>& experiments) {
+  Table table({{"paper", Align::kLeft},
+               {"tables and figures", Align::kRight},
+               {"shown", Align::kRight},
+               {"in part", Align::kRight},
+               {"not reproduced", Align::kRight},
+               {"no result", Align::kRight},
+               {"our figures", Align::kRight}});
+  const auto row = [&](const std::string& name, const PaperCounts& counts) {
+    table.Row({name, fmt::format("{}", counts.items()), fmt::format("{}", counts.shown),
+               fmt::format("{}", counts.partly), fmt::format("{}", counts.not_shown),
+               fmt::format("{}", counts.no_result), fmt::format("{}", counts.rows)});
+  };
+  for (const study::Experiment& experiment : experiments)
+    row(experiment.name, CountsOf(experiment));
+  table.Gap();
+  row("all", CountsOf(experiments));
+  return "in short: what became of the papers' tables and figures\n\n" + table.Text();
+}
+
 std::string ExperimentsTable(const std::vector<study::Experiment>& experiments, std::size_t width) {
   std::string out;
   for (const study::Experiment& experiment : experiments) {
@@ -92,6 +112,7 @@ std::string ExperimentsTable(const std::vector<study::Experiment>& experiments, 
     }
     out += ItemsText(experiment.items, width);
   }
+  if (experiments.size() > 1) out += '\n' + PapersSummary(experiments);
   return out;
 }
 

@@ -30,6 +30,25 @@ TEST(ExperimentsTable, StandsSideBySide) {
             "assumed: jobs are alike\n");
 }
 
+TEST(ExperimentsTable, EndsWithOneLineAPaper) {
+  study::Experiment first = Example(""), second = Example("");
+  using State = study::PaperItemState;
+  first.items = {{"Table 1", "", State::kShown, "", ""},
+                 {"Table 2", "", State::kShown, "", ""},
+                 {"Figure 1", "", State::kNot, "", ""},
+                 {"in the text", "", State::kPartly, "", ""}};
+  second.name = "coda";
+  second.items = {{"Figure 3", "", State::kNoFigures, "", ""}};
+  EXPECT_THAT(
+      ExperimentsTable({first, second}),
+      ::testing::EndsWith(
+          "yeung                   3      2        0               1          0            2\n"
+          "coda                    1      0        0               0          1            2\n"
+          "\n"
+          "all                     4      2        0               1          1            4\n"))
+      << "what is neither a table nor a figure does not count";
+}
+
 TEST(ExperimentsTable, WrapsLongNotes) {
   std::string note;
   for (int i = 0; i < 30; ++i) note += "word ";

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 #include <utility>
@@ -98,20 +97,12 @@ std::string PaperFigures(const Experiment& experiment, const std::string& beginn
 }
 
 std::string Counts(const std::vector<Experiment>& experiments) {
-  std::array<int, 4> counts{};
-  int all = 0;
-  for (const Experiment& experiment : experiments) {
-    for (const PaperItem& item : experiment.items) {
-      // What a paper tells without a table or figure has a line too, but is none.
-      if (!item.id.starts_with("Table ") && !item.id.starts_with("Figure ")) continue;
-      ++counts[static_cast<std::size_t>(item.state)];
-      ++all;
-    }
-  }
+  const PaperCounts counts = CountsOf(experiments);
   return Wrapped(fmt::format("Of the {} tables and figures of the five papers, {} are shown beside "
                              "ours, {} partly, {} are not reproduced, and {} have no result to "
                              "reproduce (drawings, lists of machines).",
-                             all, counts[0], counts[1], counts[2], counts[3]),
+                             counts.items(), counts.shown, counts.partly, counts.not_shown,
+                             counts.no_result),
                  kPageWidth, 0) +
          '\n';
 }
@@ -198,6 +189,43 @@ class PageFiller {
 };
 
 }  // namespace
+
+PaperCounts CountsOf(const Experiment& experiment) {
+  PaperCounts counts;
+  counts.rows = experiment.rows.size();
+  for (const PaperItem& item : experiment.items) {
+    // What a paper tells without a table or figure has a line too, but is none.
+    if (!item.id.starts_with("Table ") && !item.id.starts_with("Figure ")) continue;
+    switch (item.state) {
+      case PaperItemState::kShown:
+        ++counts.shown;
+        break;
+      case PaperItemState::kPartly:
+        ++counts.partly;
+        break;
+      case PaperItemState::kNot:
+        ++counts.not_shown;
+        break;
+      case PaperItemState::kNoFigures:
+        ++counts.no_result;
+        break;
+    }
+  }
+  return counts;
+}
+
+PaperCounts CountsOf(const std::vector<Experiment>& experiments) {
+  PaperCounts all;
+  for (const Experiment& experiment : experiments) {
+    const PaperCounts one = CountsOf(experiment);
+    all.shown += one.shown;
+    all.partly += one.partly;
+    all.not_shown += one.not_shown;
+    all.no_result += one.no_result;
+    all.rows += one.rows;
+  }
+  return all;
+}
 
 std::string_view PaperItemWord(PaperItemState state) {
   constexpr std::string_view kWords[] = {"shown", "partly", "not reproduced", "no result"};

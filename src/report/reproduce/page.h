@@ -10,6 +10,7 @@
 // The first four stand on a line of their own.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,16 @@ namespace sharewell::report {
 // A place that names what is not there, and a grid that no place names, are errors.
 core::Result<std::string> ExperimentsPage(const std::vector<study::Experiment>& experiments,
                                           std::string_view text);
+
+// What became of the tables and figures of some papers.
+struct PaperCounts {
+  int shown = 0, partly = 0, not_shown = 0, no_result = 0;
+  std::size_t rows = 0;  // figures of ours
+
+  int items() const { return shown + partly + not_shown + no_result; }
+};
+PaperCounts CountsOf(const study::Experiment& experiment);
+PaperCounts CountsOf(const std::vector<study::Experiment>& experiments);
 
 // "shown", "partly", "not reproduced", "no result".
 std::string_view PaperItemWord(study::PaperItemState state);

@@ -23,11 +23,6 @@ constexpr double kNoDifference = 0.01;
 // Solved, not simulated: bounds for the policies, and nothing that could be switched on.
 constexpr std::string_view kOptima[] = {"optimal", "optimal-shared"};
 
-bool IsChoice(const Summary& summary) {
-  return !summary.history &&
-         std::find(std::begin(kOptima), std::end(kOptima), summary.policy) == std::end(kOptima);
-}
-
 // A figure of each policy over the seeds; less is better.
 using Figures = std::vector<std::optional<Spread>>;
 
@@ -165,6 +160,11 @@ std::string UsersLine(const std::vector<PolicyRuns>& policies, const Words& word
 }
 
 }  // namespace
+
+bool IsChoice(const Summary& summary) {
+  return !summary.history &&
+         std::find(std::begin(kOptima), std::end(kOptima), summary.policy) == std::end(kOptima);
+}
 
 std::vector<std::string> BestForWhom(const std::vector<PolicyRuns>& policies) {
   std::vector<PolicyRuns> choices;

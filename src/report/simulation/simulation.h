@@ -22,6 +22,8 @@ struct SimulationReport {
   std::vector<std::string> notes;
   std::vector<study::Summary> results;         // of `seed`
   std::vector<study::SeedResults> seeds = {};  // where several were run: all of them, `seed` first
+  // What the trace says of what its jobs train, and what the rest were taken to be; empty: nothing.
+  std::string told = {};
 };
 
 // A figure of every policy in words. An indented label belongs to the one above it.

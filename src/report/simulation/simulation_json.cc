@@ -150,7 +150,10 @@ void WriteSimulation(Writer& out, const SimulationReport& report) {
   out.Field("seed", report.seed);
   out.Field("belief", report.belief);
   out.Field("durations", report.durations);
-  out.Field("notes", report.notes);
+  // First of all notes, as it weighs most.
+  std::vector<std::string> notes = report.notes;
+  if (!report.told.empty()) notes.insert(notes.begin(), report.told);
+  out.Field("notes", notes);
   const bool guarded = std::any_of(report.results.begin(), report.results.end(),
                                    [](const study::Summary& s) { return s.evictions.has_value(); });
   out.List("results", report.results, [&](const study::Summary& summary) {

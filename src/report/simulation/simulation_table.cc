@@ -260,8 +260,10 @@ std::string SimulationTable(const SimulationReport& report, std::size_t width) {
                                 : fmt::format("seeds {} to {}, mean ± standard deviation",
                                               report.seeds.front().seed, report.seeds.back().seed);
   std::string out;
+  if (!report.told.empty()) out += Wrapped(report.told, width, 2) + "\n\n";
+  const std::size_t before = out.size();
   for (const std::string& line : BestForWhom(policies)) out += Wrapped(line, width, 2) + '\n';
-  if (!out.empty()) out += '\n';
+  if (out.size() > before) out += '\n';
   out += Wrapped(fmt::format("{} job{}; {}; belief {}, durations {}, {}",
                              Count(static_cast<double>(jobs)), jobs == 1 ? "" : "s",
                              report.machines, report.belief, report.durations, seeds),

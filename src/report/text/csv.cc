@@ -30,6 +30,14 @@ CsvText& CsvText::Field(std::string_view text) {
   return *this;
 }
 
+CsvText& CsvText::Harmless(std::string_view text) {
+  constexpr std::string_view kBeginsFormula = "=+-@\t\r";
+  if (text.empty() || kBeginsFormula.find(text.front()) == std::string_view::npos) {
+    return Field(text);
+  }
+  return Field("'" + std::string(text));
+}
+
 CsvText& CsvText::Field(double value) {
   Separate();
   if (std::isfinite(value)) fmt::format_to(std::back_inserter(text_), "{}", value);

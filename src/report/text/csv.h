@@ -13,6 +13,9 @@ class CsvText {
 
   // One field after the other, then EndRow(). Quoted where it must be.
   CsvText& Field(std::string_view text);
+  // Of what others wrote: a text that a spreadsheet would run as a formula gets a ' in front. For
+  // files that nobody reads back.
+  CsvText& Harmless(std::string_view text);
   CsvText& Field(double value);  // shortest form that reads back the same; not finite: empty
   CsvText& Field(const std::optional<double>& value);  // absent: empty
   void EndRow();

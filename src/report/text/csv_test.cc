@@ -16,6 +16,14 @@ TEST(CsvText, QuotesWhatNeedsIt) {
             "a,b\nplain,\"a,b\"\n\"say \"\"hi\"\"\",\"two\nlines\"\n\" edge\",\n");
 }
 
+TEST(CsvText, WhatASpreadsheetWouldRunIsMadeHarmless) {
+  CsvText csv("a");
+  for (const char* text : {"=1+1", "+1", "-1", "@SUM(A1)", "\tx", "=a,b", "a=b", "", "ann"}) {
+    csv.Harmless(text).EndRow();
+  }
+  EXPECT_EQ(std::move(csv).Take(), "a\n'=1+1\n'+1\n'-1\n'@SUM(A1)\n'\tx\n\"'=a,b\"\na=b\n\nann\n");
+}
+
 TEST(CsvText, NumbersReadBackTheSame) {
   CsvText csv("a,b,c,d");
   csv.Field(0.1)

@@ -125,11 +125,6 @@ class Builder {
                       "to the others",
                       models.front().name));
     }
-    if (drawn_ > 0) {
-      out_.remarks.push_back(
-          fmt::format("{} of {} jobs name no workload: drawn by seed {} from the catalogue's {}",
-                      drawn_, trace.jobs.size(), options_.seed, drawable_.size()));
-    }
     if (own_busy_ > 0) {
       out_.remarks.push_back(
           fmt::format("{} of {} jobs have no profile: their GPU share is the trace's own, the rest "
@@ -140,6 +135,38 @@ class Builder {
       out_.remarks.push_back(fmt::format(
           "{} jobs need more GPUs than the cluster has: reported as infeasible", too_large_));
     }
+    return {};
+  }
+
+  // Which workloads stand in for those that are not named, and how likely each is.
+  Result<void> LearnMix() {
+    const catalogue::WorkloadMix& mix = options_.mix;
+    if (mix.busy) {
+      out_.told.as =
+          fmt::format("as if each kept its GPU {:g} % busy (--mix {})", *mix.busy * 100, mix.given);
+      return {};
+    }
+    for (const catalogue::MixPart& part : mix.parts) {
+      const auto id = Resolve(part.workload);
+      if (!id || !known_[id->index()].drawable) {
+        std::vector<std::string> names;
+        for (const WorkloadId one : drawable_) names.push_back(out_.workloads[one.index()].name);
+        const auto nearest = core::Nearest(part.workload.name, names);
+        return UsageError(
+            "{}: line {}: there is no measured profile of '{}'{}; correct the row, or add the "
+            "profile with --profiles",
+            mix.given, part.line, Describe(part.workload),
+            nearest ? ", did you mean '" + *nearest + "'?" : "");
+      }
+      weight_ += part.weight;
+      drawn_from_.emplace_back(weight_, *id);
+    }
+    out_.told.as =
+        mix.parts.empty()
+            ? fmt::format("drawn by seed {} from the {} workloads that were measured (--mix)",
+                          options_.seed, drawable_.size())
+            : fmt::format("drawn by seed {} from {}'s {} workloads", options_.seed, mix.given,
+                          drawn_from_.size());
     return {};
   }
 
@@ -278,16 +305,22 @@ class Builder {
     if (from.workload && !workload && (from.steps || (own_format && !from.busy))) {
       return UnknownWorkload(from);
     }
-    if (!from.workload && !from.busy && from.gpus > 0) {
-      if (drawable_.empty()) {
+    std::optional<core::Ratio> busy = from.busy;
+    const bool assumed = !from.workload && !from.busy && from.gpus > 0;
+    if (from.gpus > 0) {
+      ++out_.told.jobs;
+      ++(from.workload ? out_.told.named : from.busy ? out_.told.busy : out_.told.assumed);
+    }
+    if (assumed && options_.mix.busy) {
+      busy = options_.mix.busy;
+    } else if (assumed) {
+      workload = DrawFor(job);
+      if (!workload) {
         return Where(
             from,
             {core::ErrorKind::kUsage,
              "it names no workload and there is no profile to draw one from; give --profiles"});
       }
-      const auto draw = core::HashOf({options_.seed, job.id.value, 0x776f726b6c6f6164ULL});
-      workload = drawable_[draw % drawable_.size()];
-      ++drawn_;
     }
     if (workload) {
       job.workload = *workload;
@@ -295,11 +328,11 @@ class Builder {
       truth.on = known.on;
       truth.cpu_curve = known.cpu_curve;
     } else {
-      if (from.gpus > 0) ++own_busy_;
+      if (from.gpus > 0 && !assumed) ++own_busy_;
       if (from.workload) job.workload = Unprofiled(*from.workload);
       Demand demand;
-      demand.known = from.busy.has_value();
-      demand.busy = from.gpus > 0 ? from.busy.value_or(1) : 0;
+      demand.known = busy.has_value();
+      demand.busy = from.gpus > 0 ? busy.value_or(1) : 0;
       demand.sm = demand.busy;
       demand.host_bandwidth = from.host_bandwidth.value_or(core::BytesPerSecond(0));
       for (const auto& model : models) {
@@ -330,6 +363,20 @@ class Builder {
     truth.work = truth.work * options_.work_scale;
     truth.startup = from.startup;
     return {};
+  }
+
+  // Absent: there is none to draw.
+  std::optional<WorkloadId> DrawFor(const core::Job& job) const {
+    const auto draw = core::HashOf({options_.seed, job.id.value, 0x776f726b6c6f6164ULL});
+    if (!drawn_from_.empty()) {
+      const double at = core::Uniform(draw) * weight_;
+      const auto part =
+          std::upper_bound(drawn_from_.begin(), drawn_from_.end(), at,
+                           [](double value, const auto& one) { return value < one.first; });
+      return part == drawn_from_.end() ? drawn_from_.back().second : part->second;
+    }
+    if (drawable_.empty()) return std::nullopt;
+    return drawable_[draw % drawable_.size()];
   }
 
   tl::unexpected<core::Error> UnknownWorkload(const trace::TraceJob& from) const {
@@ -364,12 +411,23 @@ class Builder {
   std::vector<Known> known_;
   std::vector<WorkloadId> drawable_;
   std::unordered_map<std::string, core::UserId> users_;
-  std::size_t drawn_ = 0;
+  std::vector<std::pair<double, WorkloadId>> drawn_from_;  // by sums of weights; empty: drawable_
+  double weight_ = 0;
   std::size_t own_busy_ = 0;
   std::size_t too_large_ = 0;
 };
 
 }  // namespace
+
+std::string InWords(const WorkloadsTold& told) {
+  if (told.jobs == 0) return {};
+  std::string text = fmt::format("{} of {} jobs name their workload", told.named, told.jobs);
+  if (told.busy > 0) {
+    text += fmt::format("; of {} the trace tells how busy they keep a GPU", told.busy);
+  }
+  if (told.assumed > 0) text += fmt::format("; {} are assumed: {}", told.assumed, told.as);
+  return text;
+}
 
 Result<Scenario> BuildScenario(const trace::Trace& trace, const std::string& trace_name,
                                core::Cluster cluster, const core::Measurements& measurements,
@@ -378,6 +436,7 @@ Result<Scenario> BuildScenario(const trace::Trace& trace, const std::string& tra
   Builder builder(std::move(cluster), measurements, catalogue, options);
   RETURN_IF_ERROR(builder.LearnWorkloads());
   RETURN_IF_ERROR(builder.LearnPairs());
+  RETURN_IF_ERROR(builder.LearnMix());
   RETURN_IF_ERROR(builder.AddJobs(trace, trace_name));
   return builder.Take();
 }

@@ -2,12 +2,14 @@
 // with ids, their truth on each of the cluster's GPU models, and the interference between them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "catalogue/gpu_catalogue.h"
+#include "catalogue/workload_mix.h"
 #include "core/cluster.h"
 #include "core/job.h"
 #include "core/profile.h"
@@ -18,6 +20,19 @@
 
 namespace sharewell::study {
 
+// What the trace says of what its jobs with GPUs train.
+struct WorkloadsTold {
+  std::size_t jobs = 0;     // with GPUs
+  std::size_t named = 0;    // that name a workload
+  std::size_t busy = 0;     // of which it tells no more than how busy they keep a GPU
+  std::size_t assumed = 0;  // of which it tells neither
+  std::string as;           // what those were taken to be, a phrase
+
+  friend bool operator==(const WorkloadsTold&, const WorkloadsTold&) = default;
+};
+// "12 of 300 jobs name their workload; 288 are assumed: ..."; empty: there are no such jobs.
+std::string InWords(const WorkloadsTold& told);
+
 struct Scenario {
   core::Cluster cluster;
   std::vector<core::Job> jobs;      // by submission, ids 0, 1, ...
@@ -27,12 +42,14 @@ struct Scenario {
   interference::Interference interference;
   std::vector<core::Workload> workloads;  // by WorkloadId
   std::vector<std::string> users;         // by UserId
-  std::vector<std::string> remarks;       // what was assumed, one sentence each
+  WorkloadsTold told;
+  std::vector<std::string> remarks;  // what else was assumed, one sentence each
 };
 
 struct ScenarioOptions {
   double work_scale = 1;
-  std::uint64_t seed = 1;  // draws workloads for jobs that name none
+  std::uint64_t seed = 1;           // draws workloads for jobs that name none
+  catalogue::WorkloadMix mix = {};  // from these
 };
 
 // Durations are taken as time alone on the cluster's first GPU model. Errors name the trace and

@@ -132,7 +132,44 @@ TEST_F(ScenarioTest, JobsWithoutAWorkloadDrawOneBySeed) {
   EXPECT_EQ(Build().jobs, one.jobs) << "the same seed, the same jobs";
   options.seed = 2;
   EXPECT_NE(Build().jobs, one.jobs);
-  EXPECT_THAT(one.remarks, Contains(HasSubstr("40 of 40 jobs name no workload")));
+  EXPECT_EQ(
+      InWords(one.told),
+      "0 of 40 jobs name their workload; 40 are assumed: drawn by seed 1 from the 2 workloads "
+      "that were measured (--mix)");
+}
+
+TEST_F(ScenarioTest, AMixDrawsByItsWeightsOrTakesAllToBeAlike) {
+  for (int k = 0; k < 400; ++k) trace.jobs.push_back(JobNamed(std::to_string(k)));
+  trace.jobs[0].workload = kResnet;
+  trace.jobs[1].busy = 0.5;
+  trace.jobs[2].gpus = 0;
+  const Workload other =
+      Build().workloads[0] == kResnet ? Build().workloads[1] : Build().workloads[0];
+  options.mix.given = "mix.csv";
+  options.mix.parts = {{2, kResnet, 3}, {3, other, 1}};
+  const Scenario drawn = Build();
+  std::size_t resnet = 0;
+  for (std::size_t k = 3; k < drawn.jobs.size(); ++k) {
+    if (drawn.workloads[drawn.jobs[k].workload.index()] == kResnet) ++resnet;
+  }
+  EXPECT_NEAR(static_cast<double>(resnet), 0.75 * 397, 30);
+  EXPECT_EQ(drawn.told.jobs, 399U);
+  EXPECT_EQ(InWords(drawn.told),
+            "1 of 399 jobs name their workload; of 1 the trace tells how busy they keep a GPU; 397 "
+            "are assumed: drawn by seed 1 from mix.csv's 2 workloads");
+  options.mix = {"busy:0.4", 0.4, {}};
+  const Scenario busy = Build();
+  EXPECT_EQ(busy.truth[5].on[0].demand.busy, 0.4);
+  EXPECT_EQ(busy.truth[1].on[0].demand.busy, 0.5) << "what the trace tells stands";
+  EXPECT_NE(busy.truth[0].on[0].demand.busy, 0.4);
+  EXPECT_THAT(InWords(busy.told), HasSubstr("as if each kept its GPU 40 % busy (--mix busy:0.4)"));
+}
+
+TEST_F(ScenarioTest, AMixOfWhatNobodyMeasuredIsRefused) {
+  trace.jobs.push_back(JobNamed("a"));
+  options.mix.given = "mix.csv";
+  options.mix.parts = {{7, {"rsnet50", 0, "", 0}, 1}};
+  EXPECT_THAT(Error(), HasSubstr("mix.csv: line 7: there is no measured profile of 'rsnet50'"));
 }
 
 TEST_F(ScenarioTest, ACatalogueThatGrowsAtItsEndLeavesWhatWasDrawn) {

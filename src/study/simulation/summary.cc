@@ -1,6 +1,10 @@
 #include "study/simulation/summary.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/numbers/statistics.h"
@@ -101,6 +105,29 @@ Summary Summarise(const Scenario& scenario, const sim::World& world, std::string
   s.decision_p99 = Quantile(decision_seconds, 0.99);
   if (cpu_seconds > 0) s.jobs_per_cpu_second = static_cast<double>(s.jobs) / cpu_seconds;
   return s;
+}
+
+std::string WhyNoEnergy(const Scenario& scenario) {
+  std::set<std::string> models;
+  for (const core::GpuModel& model : scenario.cluster.models()) {
+    if (!model.idle_power) models.insert(model.name);
+  }
+  if (!models.empty()) {
+    return fmt::format(
+        "energy is not known: the GPU catalogue has no idle power of {} (column idle_power_w of a "
+        "file for --gpu-catalogue gives it)",
+        fmt::join(models, ", "));
+  }
+  const auto without = static_cast<std::size_t>(
+      std::count_if(scenario.jobs.begin(), scenario.jobs.end(), [&](const core::Job& job) {
+        const auto& on = scenario.truth[job.id.index()].on;
+        return job.gpus > 0 && std::any_of(on.begin(), on.end(), [](const auto& one) {
+                 return one.demand.power.value <= 0;
+               });
+      }));
+  if (without == 0) return {};
+  return fmt::format("energy is not known: of {} of {} jobs nobody knows the power draw", without,
+                     scenario.jobs.size());
 }
 
 void CountEvictions(const Scenario& scenario, const sim::World& world, Summary& to) {

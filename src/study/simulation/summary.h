@@ -50,6 +50,9 @@ struct Summary {
 Summary Summarise(const Scenario& scenario, const sim::World& world, std::string policy,
                   const std::vector<double>& decision_seconds, double cpu_seconds);
 
+// Why no energy can be told: the GPU models, or jobs, whose power is not known. Empty: it can be.
+std::string WhyNoEnergy(const Scenario& scenario);
+
 // Of a run with the guard.
 void CountEvictions(const Scenario& scenario, const sim::World& world, Summary& to);
 

@@ -190,6 +190,25 @@ GpuTotals TotalsOf(const GpuTime& world, std::span<const Stay> stays) {
   return totals;
 }
 
+std::vector<double> OwnParts(const GpuTime& world) {
+  std::vector<double> own(world.stays.size());
+  for (const auto& stays : ByGpu(world, world.stays)) {
+    ForEachPart(stays, [&](UnixMillis from, UnixMillis to, const auto& there) {
+      for (const Stay* stay : there) {
+        own[static_cast<std::size_t>(stay - world.stays.data())] +=
+            static_cast<double>(to - from) / static_cast<double>(there.size());
+      }
+    });
+  }
+  for (std::size_t s = 0; s < own.size(); ++s) {
+    const Stay& stay = world.stays[s];
+    const double all =
+        static_cast<double>(stay.to - stay.from) * static_cast<double>(stay.gpus.size());
+    own[s] = all > 0 ? own[s] / all : 1;
+  }
+  return own;
+}
+
 std::vector<GpuTotals> OverTime(const GpuTime& world, TimeSpan time, std::size_t bins) {
   std::vector<GpuTotals> out(bins);
   if (time.to <= time.from || bins == 0) return out;

@@ -65,6 +65,10 @@ struct GpuTotals {
 // The same stays give the same bytes.
 GpuTotals TotalsOf(const GpuTime& world, std::span<const Stay> stays);
 
+// By stay: which part of the time on its GPUs is its own, where a time that n jobs share counts as
+// an nth for each. Sums of parts are hours of GPUs, then, and not of jobs.
+std::vector<double> OwnParts(const GpuTime& world);
+
 // `held` and `shared` for each of `bins` equal parts of the time.
 std::vector<GpuTotals> OverTime(const GpuTime& world, TimeSpan time, std::size_t bins);
 

@@ -472,6 +472,8 @@ export type Jobs = {
   counts: Record<string, number>;
   /** give it as `below` for the next page */
   next: number | null;
+  /** why the store could not be read: then the list is what the server has in memory, without older jobs that are over */
+  store_problem: string | null;
 };
 
 export type Submitted = {
@@ -927,6 +929,42 @@ export type Usage = {
     how: string;
     remarks: string[];
   };
+};
+
+export type UsageRow = {
+  /** the user or the GPU model; not there in `all` */
+  name?: string;
+  jobs: number;
+  /** an hour in which n jobs share a GPU counts as an nth of it for each */
+  held_gpu_hours: number;
+  /** of them, those of which it is known how busy they were */
+  known_gpu_hours: number;
+  /** of known_gpu_hours */
+  busy_gpu_hours: number | null;
+  /** from submission to the first start; of a job that waits, so far */
+  wait_mean_seconds: number | null;
+  wait_p99_seconds: number | null;
+  /** of held_gpu_hours, those of GPU models with a price */
+  priced_gpu_hours: number;
+  /** of priced_gpu_hours */
+  cost: number | null;
+};
+
+export type UsageTable = {
+  schema: 1;
+  /** Unix milliseconds. */
+  from_ms: number;
+  /** Unix milliseconds. */
+  to_ms: number;
+  by: "user" | "gpu";
+  currency: string | null;
+  /** there are more jobs or rows than are told */
+  cut: boolean;
+  all: UsageRow;
+  /** by GPU hours, at most 1,000 */
+  rows: UsageRow[];
+  /** GPU models that were held and have no price */
+  unpriced: string[];
 };
 
 export type Forecast = {

@@ -79,8 +79,16 @@ class JobsCommand : public Command {
         }
       });
       if (pages.empty()) return;
-      for (const char* key : {"counts", "next"}) out.Field(key, pages.back().root()[key]);
+      for (const char* key : {"counts", "next", "store_problem"})
+        out.Field(key, pages.back().root()[key]);
     });
+  }
+
+  // What stands above a list that is made without the store; else empty.
+  static std::string WithoutStore(const std::string& problem) {
+    if (problem.empty()) return {};
+    return fmt::format("The server's store cannot be read, so that older jobs are missing: {}\n\n",
+                       report::PlainText(problem));
   }
 
   // Those on their places first, then those that wait, then those that are over; by number.
@@ -97,6 +105,7 @@ class JobsCommand : public Command {
       for (const JobRecord& job : part.jobs) by_number.insert_or_assign(job.number, job);
     };
     take(*shown);
+    std::string problem = shown->store_problem;
     if (!all_) {
       const auto waiting = client.Jobs(With("phase=held,waiting"), limit);
       RETURN_IF_ERROR(waiting);
@@ -107,7 +116,10 @@ class JobsCommand : public Command {
       std::erase_if(over->jobs,
                     [&](const JobRecord& job) { return job.ended.value_or(0) < now - kJustOver; });
       take(*over);
+      problem = over->store_problem;
     }
+    const std::string missing = WithoutStore(problem);
+    if (by_number.empty() && !missing.empty()) return missing + "No jobs run or wait.\n";
     std::vector<JobRecord> jobs;
     for (auto& [number, job] : by_number) jobs.push_back(std::move(job));
     if (jobs.empty()) {
@@ -124,7 +136,7 @@ class JobsCommand : public Command {
                        [&](const JobRecord& a, const JobRecord& b) { return place(a) < place(b); });
     }
     if (const auto gpus = client.Gpus()) report::PutNeighbours(jobs, *gpus);
-    std::string text = report::JobsTable(jobs, now, width);
+    std::string text = missing + report::JobsTable(jobs, now, width);
     if (more) {
       text += fmt::format("\nThere are more{}: --limit N\n", all_ ? "" : " that wait");
     }

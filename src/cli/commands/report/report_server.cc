@@ -127,6 +127,10 @@ Result<std::string> WeekPage(const ReportFlags& flags) {
   } else {
     parts.no_savings = savings.error().message;
   }
+  if (const auto table =
+          client->Get(fmt::format("/usage?by=user&from={}&to={}", parts.from, parts.to))) {
+    if (auto rows = UsageTableFromAnswer(*table)) parts.usage = std::move(*rows);
+  }
   return report::WeekReport(parts, flags.made);
 }
 

@@ -75,6 +75,11 @@ class SimulateCommand : public Command {
     app.add_option("--interference", f.interference,
                    "pairs measured together (CSV, or Gavel's JSON), instead of ours")
         ->type_name("FILE");
+    app.add_option("--mix", f.mix,
+                   "what jobs are that name no workload: any that was measured, those of a file "
+                   "by their weights, or each keeping its GPU so busy")
+        ->type_name("catalogue|busy:X|FILE")
+        ->capture_default_str();
     app.add_option("--gpu-catalogue", f.gpu_catalogue, "GPU models of your own, added to ours")
         ->type_name("FILE");
     app.add_option("--belief", f.belief,
@@ -180,7 +185,9 @@ class SimulateCommand : public Command {
       report = {flags_.trace,      flags_.cluster,   report::InWords(scenario->cluster),
                 request.seed,      flags_.belief,    flags_.durations,
                 scenario->remarks, compared->results};
+      report.told = study::InWords(scenario->told);
       report.notes.insert(report.notes.end(), compared->notes.begin(), compared->notes.end());
+      if (auto why = study::WhyNoEnergy(*scenario); !why.empty()) report.notes.push_back(why);
     }
     report.seeds.push_back({request.seed, std::move(compared->results)});
     return {};

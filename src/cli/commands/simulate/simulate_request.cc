@@ -167,7 +167,10 @@ SimulateRequest WithSeed(SimulateRequest request, std::uint64_t seed) {
 }
 
 Result<SimulateInputs> ReadInputs(const SimulateFlags& flags) {
-  SimulateInputs inputs{catalogue::GpuCatalogue::Builtin(), {}, {}, {}};
+  SimulateInputs inputs{catalogue::GpuCatalogue::Builtin(), {}, {}, {}, {}};
+  auto mix = catalogue::ReadMix(flags.mix);
+  RETURN_IF_ERROR(mix);
+  inputs.mix = std::move(*mix);
   if (flags.gpu_catalogue) {
     RETURN_IF_ERROR(inputs.catalogue.Extend(*flags.gpu_catalogue));
   }
@@ -186,7 +189,7 @@ Result<SimulateInputs> ReadInputs(const SimulateFlags& flags) {
 Result<study::Scenario> ScenarioOf(const SimulateInputs& inputs, const SimulateFlags& flags,
                                    const SimulateRequest& request) {
   return study::BuildScenario(inputs.trace, flags.trace, inputs.cluster, inputs.measurements,
-                              inputs.catalogue, {request.work_scale, request.seed});
+                              inputs.catalogue, {request.work_scale, request.seed, inputs.mix});
 }
 
 Result<study::Scenario> ReadScenario(const SimulateFlags& flags, const SimulateRequest& request) {

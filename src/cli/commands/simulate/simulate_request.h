@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catalogue/gpu_catalogue.h"
+#include "catalogue/workload_mix.h"
 #include "cli/args/values.h"
 #include "core/cluster.h"
 #include "core/profile.h"
@@ -23,6 +24,7 @@ struct SimulateFlags {
   std::string trace, cluster;
   std::vector<std::string> policies;
   std::optional<std::string> format, profiles, interference, gpu_catalogue, until, out;
+  std::string mix = "catalogue";
   std::string belief = "noisy:0.154";
   std::string durations = "noisy:0.3";
   std::string max_slowdown = "1.25";
@@ -62,6 +64,7 @@ struct SimulateInputs {
   core::Cluster cluster;
   trace::Trace trace;
   core::Measurements measurements;
+  catalogue::WorkloadMix mix;
 };
 core::Result<SimulateInputs> ReadInputs(const SimulateFlags& flags);
 

@@ -37,6 +37,9 @@ class WhatIfCommand : public Command {
     app.add_option("--profiles", trace_.profiles,
                    "with --trace: what workloads need alone, instead of our measurements")
         ->type_name("FILE");
+    app.add_option("--mix", trace_.mix,
+                   "with --trace: what jobs are that name no workload (default catalogue)")
+        ->type_name("catalogue|busy:X|FILE");
     app.add_option("--gpu-catalogue", trace_.gpu_catalogue,
                    "with --trace: GPU models of your own, added to ours")
         ->type_name("FILE");
@@ -51,15 +54,15 @@ class WhatIfCommand : public Command {
   }
 
   core::Result<ExitCode> Run() override {
-    const bool other = trace_.profiles || trace_.gpu_catalogue ||
-                       trace_.max_slowdown != SimulateFlags().max_slowdown ||
-                       trace_.patience != SimulateFlags().patience ||
-                       trace_.seed != SimulateFlags().seed;
+    const bool other =
+        trace_.profiles || trace_.gpu_catalogue || trace_.mix != SimulateFlags().mix ||
+        trace_.max_slowdown != SimulateFlags().max_slowdown ||
+        trace_.patience != SimulateFlags().patience || trace_.seed != SimulateFlags().seed;
     if (trace_.trace.empty()) {
       if (!trace_.cluster.empty() || other) {
         return core::UsageError(
-            "whatif: --cluster, --profiles, --gpu-catalogue, --max-slowdown, --patience and --seed "
-            "need --trace");
+            "whatif: --cluster, --profiles, --mix, --gpu-catalogue, --max-slowdown, --patience and "
+            "--seed need --trace");
       }
       return OfServer();
     }
@@ -113,6 +116,7 @@ class WhatIfCommand : public Command {
         trace_.trace,      trace_.cluster,          report::InWords(scenario->cluster),
         request->seed,     trace_.belief,           trace_.durations,
         scenario->remarks, result->compared.results};
+    report.told = study::InWords(scenario->told);
     report.notes.insert(report.notes.end(), result->compared.notes.begin(),
                         result->compared.notes.end());
     RETURN_IF_ERROR(

@@ -89,6 +89,9 @@ core::Result<WhatIfResult> TraceWhatIf(const Scenario& scenario,
     result.users.push_back(std::move(user));
   }
   result.remarks = scenario.remarks;
+  if (auto told = InWords(scenario.told); !told.empty()) {
+    result.remarks.insert(result.remarks.begin(), std::move(told));
+  }
   for (const auto* notes : {&over->compared.notes, &over->notes}) {
     result.remarks.insert(result.remarks.end(), notes->begin(), notes->end());
   }
