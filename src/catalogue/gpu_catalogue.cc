@@ -125,6 +125,53 @@ core::Result<void> GpuCatalogue::ExtendFrom(std::string_view text, const std::st
   return {};
 }
 
+namespace {
+
+constexpr std::size_t kLongestSuggested = 100;
+
+// As it is compared with names that people mistype: O and 0 are one.
+std::string TypedGpuName(std::string_view name) {
+  std::string key = FoldedGpuName(name);
+  std::replace(key.begin(), key.end(), 'o', '0');
+  return key;
+}
+
+// Its digits, sorted: "RTX 4900" has those of "RTX 4090".
+std::string DigitsOf(std::string key) {
+  std::erase_if(key, [](char c) { return c < '0' || c > '9'; });
+  std::sort(key.begin(), key.end());
+  return key;
+}
+
+// An RTX 3060 is no mistyped RTX 3080, nor an A16 an A10, but a card that is not in the catalogue.
+bool IsAnotherCard(const std::string& key, const std::string& known) {
+  const std::string digits = DigitsOf(key), its = DigitsOf(known);
+  return digits.size() == its.size() && digits != its;
+}
+
+// "; did you mean 'H200'?", or nothing.
+std::string DidYouMeanGpu(std::string_view name, const std::vector<GpuModel>& models) {
+  if (name.empty() || name.size() > kLongestSuggested) return {};
+  const std::string typed = TypedGpuName(name);
+  std::size_t least = typed.size() < 6 ? 2 : 3;  // a name of a few letters has many neighbours
+  std::string nearest;
+  const auto look = [&](const std::string& known) {
+    const std::string key = TypedGpuName(known);
+    if (known.size() > kLongestSuggested || IsAnotherCard(typed, key)) return;
+    const std::size_t distance = core::EditDistance(typed, key);
+    if (distance >= std::min(least, typed.size())) return;
+    least = distance;
+    nearest = known;
+  };
+  for (const GpuModel& model : models) {
+    look(model.name);
+    std::for_each(model.aliases.begin(), model.aliases.end(), look);
+  }
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
+}  // namespace
+
 const GpuModel* GpuCatalogue::Lookup(std::string_view name) const {
   // The longest name that can be in the catalogue is far below this; do not fold a whole file.
   const auto it = name.size() > 1000 ? by_key_.end() : by_key_.find(FoldedGpuName(name));
@@ -133,15 +180,10 @@ const GpuModel* GpuCatalogue::Lookup(std::string_view name) const {
 
 core::Result<GpuModel> GpuCatalogue::Find(std::string_view name) const {
   if (const GpuModel* known = Lookup(name)) return *known;
-  std::vector<std::string> known;
-  for (const auto& model : models_) {
-    known.push_back(model.name);
-    known.insert(known.end(), model.aliases.begin(), model.aliases.end());
-  }
   return core::UsageError(
       "unknown GPU model {}{}; to add it, write a CSV file with the columns name, memory_gb, "
       "bandwidth_gbs, fp32_tflops, sms and pass it with --gpu-catalogue FILE",
-      core::Quoted(name), core::DidYouMean(platform::Trimmed(name), known));
+      core::Quoted(name), DidYouMeanGpu(platform::Trimmed(name), models_));
 }
 
 }  // namespace sharewell::catalogue

@@ -107,6 +107,11 @@ TEST(GpuCatalogue, AnUnknownModelIsAUsageErrorWithTheNearestAndTheWayOut) {
   EXPECT_EQ(model.error().kind, ErrorKind::kUsage);
   EXPECT_THAT(model.error().message, HasSubstr("unknown GPU model 'H2OO'; did you mean 'H200'?"));
   EXPECT_THAT(model.error().message, HasSubstr("--gpu-catalogue"));
+  EXPECT_THAT(Found("RTX 4900"), HasSubstr("did you mean 'RTX 4090'?"));
+  EXPECT_THAT(Found("H2000"), HasSubstr("did you mean 'H200'?"));
+  for (const char* other : {"RTX 3060", "A16", "A6", "MI300X", "H2", "x"}) {
+    EXPECT_EQ(Found(other).find("did you mean"), std::string::npos) << Found(other);
+  }
   EXPECT_THAT(Found(""), HasSubstr("unknown GPU model ''"));
   EXPECT_LT(Found(std::string(1 << 20, 'x')).size(), 300U);
 }

@@ -37,7 +37,7 @@ ExitCode CodeOf(core::ErrorKind kind) {
 }
 
 Result<ExitCode> Print(std::string_view text) {
-  RETURN_IF_ERROR(WriteOut(text));
+  RETURN_IF_ERROR(WriteText(text));
   return kOk;
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cli/args/command.h"
+#include "report/text/fitted.h"
 
 namespace sharewell::cli {
 namespace {
@@ -36,6 +37,13 @@ int WriteAll(int file, std::string_view text) {
   return 0;
 }
 
+std::optional<std::size_t> WidthOf(int file) {
+  if (::isatty(file) == 0) return std::nullopt;
+  winsize size{};
+  if (::ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kWidthUnknown;
+  return size.ws_col;
+}
+
 // Async-signal-safe: write and _exit only.
 void OnInterrupt(int) {
   if (bar_drawn != 0) {
@@ -57,10 +65,18 @@ core::Result<void> WriteOut(std::string_view text) {
   return core::FailedError("cannot write to standard output: {}", std::strerror(error));
 }
 
+core::Result<void> WriteText(std::string_view text) {
+  const auto width = OutWidth();
+  return width ? WriteOut(report::Fitted(text, *width)) : WriteOut(text);
+}
+
 void WriteErr(std::string_view text) { WriteAll(STDERR_FILENO, text); }
 
 void WriteError(std::string_view message) {
-  if (!message.empty()) WriteErr(fmt::format("sharewell: {}\n", message));
+  if (message.empty()) return;
+  const std::string text = fmt::format("sharewell: {}\n", message);
+  const auto width = WidthOf(STDERR_FILENO);
+  WriteErr(width ? report::Fitted(text, *width) : text);
 }
 
 void SayLine(const std::string& line) { WriteErr(fmt::format("sharewell: {}\n", line)); }
@@ -79,12 +95,9 @@ void SayOnInterrupt(std::string text) {
   last_words = std::make_unique<const std::string>(std::move(text)).release();
 }
 
-std::optional<std::size_t> OutWidth() {
-  if (::isatty(STDOUT_FILENO) == 0) return std::nullopt;
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kWidthUnknown;
-  return size.ws_col;
-}
+std::optional<std::size_t> OutWidth() { return WidthOf(STDOUT_FILENO); }
+
+std::size_t TextWidth() { return std::min(OutWidth().value_or(kTextWidth), kTextWidth); }
 
 HoldInterrupts::HoldInterrupts() {
   sigset_t held;

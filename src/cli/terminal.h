@@ -17,9 +17,13 @@ namespace sharewell::cli {
 // whoever reads no further knows why).
 core::Result<void> WriteOut(std::string_view text);
 
+// The same of what is for people: on a terminal lines that are too wide for it are broken at spaces
+// (report::Fitted), so that no word is cut and a path or a command can be copied.
+core::Result<void> WriteText(std::string_view text);
+
 // To stderr, as it is; a failure there cannot be told to anyone.
 void WriteErr(std::string_view text);
-// "sharewell: MESSAGE" on stderr. Nothing is said for an empty message.
+// "sharewell: MESSAGE" on stderr, fitted like that. Nothing is said for an empty message.
 void WriteError(std::string_view message);
 // "sharewell: LINE" on stderr, for what a command that runs on has to tell. Any thread.
 void SayLine(const std::string& line);
@@ -31,6 +35,9 @@ void SayOnInterrupt(std::string text);
 
 // Columns of the terminal that stdout is; absent: it is none.
 std::optional<std::size_t> OutWidth();
+// How wide text for people is made on stdout: as the terminal, at most kTextWidth.
+inline constexpr std::size_t kTextWidth = 100;
+std::size_t TextWidth();
 
 // While one lives, SIGINT, SIGTERM and SIGHUP wait.
 class HoldInterrupts {

@@ -90,9 +90,12 @@ std::string OwnedKey(const std::string& user, const std::string& workload_key) {
   return user + '\0' + workload_key;
 }
 
-std::string LimitedArrayOf(const Submission& submission) {
-  if (!submission.array_at_once) return {};
+std::string ArrayOf(const Submission& submission) {
   return submission.array.substr(0, submission.array.rfind('_'));
+}
+
+std::string LimitedArrayOf(const Submission& submission) {
+  return submission.array_at_once ? ArrayOf(submission) : std::string();
 }
 
 std::string DisplayName(const Submission& submission) {

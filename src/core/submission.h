@@ -89,7 +89,9 @@ std::string WorkloadName(std::string_view key);
 // The same of one user's jobs alone: whoever starts a command decides what it does.
 std::string OwnedKey(const std::string& user, const std::string& workload_key);
 
-// The id of its array where not all of it may run at once; else empty.
+// The id of its array; empty: it is of none.
+std::string ArrayOf(const Submission& submission);
+// The same where not all of it may run at once; else empty.
 std::string LimitedArrayOf(const Submission& submission);
 
 // The name people see: the given one, or the command's first words, without folders.

@@ -491,7 +491,7 @@ class LeavingTest(ServedTest):
     def test_a_job_that_is_stopping_says_so_and_why(self):
         late = self.submit("--gpus", "0", "--time", "1s", "--", *self.stubborn)
         self.wait_for(late, "stopping")
-        self.assertRegex(self.said("jobs"), r"\bstopping\b.*its time limit \(1 s\) is over")
+        self.assertRegex(self.said("jobs"), r"(?s)\bstopping\b.*its time limit \(1 s\) is over")
         self.assertIn("is stopping: its time limit (1 s) is over", self.said("job", str(late)))
         self.assertIn("its time limit (1 s) is over", self.said("why", str(late)))
         self.server.kill()
@@ -505,7 +505,7 @@ class LeavingTest(ServedTest):
         unwanted = self.submit("--gpus", "0", "--", *self.stubborn)
         me = self.wait_for(unwanted, "running")["user"]
         self.assertIn(f"is stopping: cancelled by {me}", self.said("cancel", str(unwanted)))
-        self.assertRegex(self.said("jobs"), rf"\bstopping\b.*cancelled by {re.escape(me)}")
+        self.assertRegex(self.said("jobs"), rf"(?s)\bstopping\b.*cancelled by {re.escape(me)}")
         (self.folder / "go").touch()
         self.assertEqual(self.wait_for(unwanted, "cancelled")["note"], f"cancelled by {me}")
 

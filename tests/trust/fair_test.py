@@ -69,7 +69,7 @@ class Fair(TrustTest):
         listed = server.run(ALICE, "jobs").stdout
         line = next(line for line in listed.splitlines() if line.split()[:1] == [str(second)])
         self.assertIn("held", line)
-        self.assertIn(f"waits for job {first}", line)
+        self.assertIn(f"{second}: waits for job {first}", listed)
 
     def test_N3_a_wait_names_what_is_short_and_who_has_it(self):
         server = self.serve(gpus="1xH200")

@@ -5,15 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <limits>
-#include <set>
 #include <thread>
 
+#include "cli/client/job_names.h"
 #include "cli/terminal.h"
 #include "core/result.h"
-#include "core/text/quoted.h"
 #include "json/value.h"
 #include "json/writer.h"
 #include "report/jobs/job_tables.h"
@@ -23,9 +21,7 @@ namespace sharewell::cli {
 namespace {
 
 using core::Result;
-using core::UsageError;
 
-constexpr std::int64_t kMostNamed = 10'000;  // jobs that one command line names
 constexpr auto kRedrawn = std::chrono::seconds(1);
 constexpr std::string_view kHome = "\x1b[H";
 constexpr std::string_view kClearAll = "\x1b[2J\x1b[H";
@@ -65,41 +61,16 @@ void ServerFlags::AddServer(CLI::App& app) {
 }
 
 void AddJobFlag(CLI::App& app, std::string& job) {
-  app.add_option("job", job, "its number")->type_name("JOB")->required();
+  app.add_option("job", job, "its number, or its name")->type_name("JOB")->required();
 }
 
 Result<AskedJob> FindJob(const std::string& job, const ServerFlags& flags) {
-  const auto number = ParseJob(job);
-  RETURN_IF_ERROR(number);
   auto client = flags.Find();
   RETURN_IF_ERROR(client);
-  return AskedJob{*number, std::move(*client)};
-}
-
-Result<std::int64_t> ParseJob(std::string_view text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc() && rest == end && number > 0) return number;
-  return UsageError("{} is not a job; give its number, which `sharewell jobs` shows",
-                    core::Quoted(text));
-}
-
-Result<std::vector<std::int64_t>> ParseJobs(const std::vector<std::string>& texts) {
-  std::set<std::int64_t> numbers;
-  for (const std::string_view text : texts) {
-    const auto dash = text.find('-', 1);
-    const auto first = ParseJob(text.substr(0, dash));
-    RETURN_IF_ERROR(first);
-    const auto last = dash == text.npos ? first : ParseJob(text.substr(dash + 1));
-    RETURN_IF_ERROR(last);
-    if (*last < *first || *last - *first >= kMostNamed) {
-      return UsageError("{}: give a range as 71-370, of at most {} jobs", core::Quoted(text),
-                        kMostNamed);
-    }
-    for (std::int64_t number = *first; number <= *last; ++number) numbers.insert(number);
-  }
-  return std::vector<std::int64_t>(numbers.begin(), numbers.end());
+  const auto named = JobToLookAt(*client, job);
+  RETURN_IF_ERROR(named);
+  if (!named->said.empty()) WriteErr(named->said + "\n");
+  return AskedJob{named->number, std::move(*client)};
 }
 
 Result<std::string> JsonText(const std::string& body) {
@@ -123,11 +94,17 @@ Result<ExitCode> PrintOut(const Result<std::string>& text) {
   return kOk;
 }
 
+Result<ExitCode> PrintText(const Result<std::string>& text) {
+  RETURN_IF_ERROR(text);
+  RETURN_IF_ERROR(WriteText(*text));
+  return kOk;
+}
+
 Result<ExitCode> DrawScreen(bool again,
                             const std::function<Result<std::string>(std::size_t)>& draw) {
   const auto width = OutWidth();
   const auto first = draw(width.value_or(std::numeric_limits<std::size_t>::max()));
-  if (!first || !again || !width) return PrintOut(first);
+  if (!first || !again || !width) return PrintText(first);
   RETURN_IF_ERROR(WriteOut(kClearAll));
   for (auto text = first;; text = draw(OutWidth().value_or(*width))) {
     if (!text && text.error().kind == core::ErrorKind::kUsage) return tl::unexpected(text.error());

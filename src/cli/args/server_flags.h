@@ -1,5 +1,5 @@
-// What every command that speaks to a server shares: --server, --json, job numbers, a screen that
-// is drawn again.
+// What every command that speaks to a server shares: --server, --json, the job that is meant, a
+// screen that is drawn again.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "cli/args/command.h"
 #include "cli/client/server_client.h"
@@ -25,7 +23,8 @@ struct ServerFlags {
   core::Result<ServerClient> Find() const { return ServerClient::Find(server); }
 };
 
-// One job that a command is about: its number, and the server that knows it.
+// One job that a command is about: its number, and the server that knows it. Where several have
+// the name that was given, stderr says which one is meant (job_names.h).
 struct AskedJob {
   std::int64_t number;
   ServerClient client;
@@ -33,16 +32,13 @@ struct AskedJob {
 void AddJobFlag(CLI::App& app, std::string& job);
 core::Result<AskedJob> FindJob(const std::string& job, const ServerFlags& flags);
 
-// "17"; a usage error says where numbers come from.
-core::Result<std::int64_t> ParseJob(std::string_view text);
-// The same of several, and of ranges ("71-370"); rising, without repeats.
-core::Result<std::vector<std::int64_t>> ParseJobs(const std::vector<std::string>& texts);
-
 // A document of the server's as `--json` prints it: indented, `schema` first.
 core::Result<std::string> JsonText(const std::string& body);
 
-// Prints `text` and is done.
+// Prints `text` as it is, for programs, and is done.
 core::Result<ExitCode> PrintOut(const core::Result<std::string>& text);
+// The same for people: no line goes beyond the terminal (WriteText).
+core::Result<ExitCode> PrintText(const core::Result<std::string>& text);
 
 // Draws once; on a terminal and with `again`, every second in place until Ctrl-C. `draw` is given
 // the width it may use. A server that goes away meanwhile is waited for.

@@ -209,6 +209,29 @@ Result<report::NodeNow> NodeFromAnswer(std::string_view body) {
                          .memory_used = Measured<core::Bytes>(machine, "memory_used_bytes")};
 }
 
+std::vector<std::pair<core::UnixMillis, core::Ratio>> BusyFromAnswer(std::string_view body,
+                                                                     const core::GivenGpu& gpu) {
+  const auto parsed = Document::Parse(body);
+  std::vector<std::pair<core::UnixMillis, core::Ratio>> busy;
+  for (const Value series : RootOf(parsed)["series"].items()) {
+    const auto instance = series["instance"].Text();
+    if (series["metric"].Text() != "gpu_busy_ratio" || !instance) continue;
+    if (*instance != gpu.uuid && *instance != std::to_string(gpu.index)) continue;
+    for (const Value point : series["points"].items()) {
+      const auto time = point.At(0).Number(), value = point.At(1).Number();
+      if (time && value) busy.emplace_back(static_cast<core::UnixMillis>(*time), *value);
+    }
+  }
+  return busy;
+}
+
+Result<std::string> UserFromAnswer(std::string_view body) {
+  const auto parsed = Document::Parse(body);
+  auto user = Told<std::string>(RootOf(parsed), "user");
+  if (!user || user->empty()) return FailedError("it does not say whose limits they are");
+  return *user;
+}
+
 Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body) {
   const auto parsed = Document::Parse(body);
   const auto list = ListOf(parsed, "policies");

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/job_record.h"
@@ -52,6 +53,11 @@ core::Result<Why> WhyFromAnswer(std::string_view body);
 core::Result<report::JobSpeed> SpeedFromAnswer(std::string_view body);
 core::Result<std::vector<report::GpuNow>> GpusFromAnswer(std::string_view body);
 core::Result<report::NodeNow> NodeFromAnswer(std::string_view body);
+// Of GET /jobs/N/samples, how busy one of its GPUs was, by time; empty: it does not say.
+std::vector<std::pair<core::UnixMillis, core::Ratio>> BusyFromAnswer(std::string_view body,
+                                                                     const core::GivenGpu& gpu);
+// Of GET /limits, whose they are.
+core::Result<std::string> UserFromAnswer(std::string_view body);
 core::Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body);
 // Of GET /usage?by=.
 core::Result<report::UsageTable> UsageTableFromAnswer(std::string_view body);

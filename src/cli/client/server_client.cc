@@ -297,6 +297,14 @@ Result<report::NodeNow> ServerClient::Node() const {
   return node;
 }
 
+Result<std::string> ServerClient::User() const {
+  const auto body = Get("/limits");
+  RETURN_IF_ERROR(body);
+  auto user = UserFromAnswer(*body);
+  if (!user) return tl::unexpected(NotOurs(place_, user.error().message));
+  return user;
+}
+
 Result<void> ServerClient::Events(std::int64_t job, core::Seconds most,
                                   const std::function<bool(const core::Event&)>& on_event,
                                   const std::function<bool()>& on_wait) const {

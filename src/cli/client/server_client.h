@@ -63,6 +63,8 @@ class ServerClient {
                              std::size_t most) const;
   core::Result<std::vector<report::GpuNow>> Gpus() const;
   core::Result<report::NodeNow> Node() const;
+  // Who we are to the server; over TCP a token says so.
+  core::Result<std::string> User() const;
 
   // Every event from now on, until `on_event` is false, or `on_wait` (about once a second while
   // nothing comes), or the server goes, or `most` has passed. `job` 0: of all.

@@ -21,6 +21,7 @@ using report::WatchPage;
 constexpr auto kEvery = std::chrono::seconds(1);
 constexpr std::size_t kMostWatched = 10'000;  // jobs that run
 constexpr std::size_t kMostQueue = 2'000;     // that wait: the newest of more
+constexpr std::size_t kMostPast = 16;         // GPUs of which the past is asked for
 constexpr std::size_t kLogEnd = std::size_t{1} << 16;
 
 // The next to start first: by the forecast, then by number.
@@ -108,6 +109,20 @@ core::Result<WatchFacts> WatchFeed::Ask() {
   return facts;
 }
 
+// Once: from then on the answers tell. A GPU without a job has no samples that can be asked for.
+void WatchFeed::AskPast(WatchFacts& facts) {
+  if (std::exchange(past_asked_, true)) return;
+  std::size_t asked = 0;
+  for (const report::GpuNow& gpu : facts.gpus) {
+    if (gpu.jobs.empty() || gpu.simulated || asked == kMostPast) continue;
+    ++asked;
+    // The first one there has seen most of it.
+    const auto samples = client_.Get(fmt::format(
+        "/jobs/{}/samples?most=2000", *std::min_element(gpu.jobs.begin(), gpu.jobs.end())));
+    if (samples) facts.past[gpu.gpu.uuid] = BusyFromAnswer(*samples, gpu.gpu);
+  }
+}
+
 std::string WatchFeed::AskText(const Wish& wish) const {
   return wish.page == WatchPage::kWhy ? WhyText(client_, wish.job)
                                       : LogText(client_, wish.job, wish.errors);
@@ -133,6 +148,7 @@ void WatchFeed::RunOnce() {
     if (wish == wish_) news_.text = std::move(text);
   }
   auto facts = Ask();
+  if (facts) AskPast(*facts);
   const platform::MutexLock lock(mutex_);
   news_.lost = facts ? std::string() : facts.error().message;
   if (facts) news_.facts = std::move(*facts);

@@ -52,9 +52,11 @@ class WatchFeed {
 
   void Run(const std::stop_token& stop);
   void RunOnce();
+  void AskPast(report::WatchFacts& facts);
   std::string AskText(const Wish& wish) const;
 
   ServerClient client_;
+  bool past_asked_ = false;
   std::stop_source over_;  // before the thread: what is under way ends with it
 
   platform::Mutex mutex_;

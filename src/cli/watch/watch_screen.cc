@@ -10,7 +10,6 @@
 #include "cli/watch/watch_feed.h"
 #include "core/result.h"
 #include "platform/clock/wall_clock.h"
-#include "report/text/table.h"
 
 namespace sharewell::cli {
 namespace {
@@ -36,13 +35,7 @@ int Watch(WatchFeed& feed, CursesTerminal& terminal, const NotedSignals& signals
     if (news.facts) report::TakeFacts(state, std::move(*news.facts), state.now);
     if (!news.lost.empty()) state.lost = news.lost;
     if (!news.said.empty()) state.said = news.said;
-    if (news.text) {
-      const std::string text =
-          state.page == report::WatchPage::kWhy
-              ? report::Wrapped(*news.text, std::max<std::size_t>(size.width, 20), 2)
-              : *news.text;
-      report::TakeText(state, state.page, state.job, text);
-    }
+    if (news.text) report::TakeText(state, state.page, state.job, *news.text, size.width);
     // Times on the screen pass too, by the second.
     changed = changed || size != drawn || state.now / 1000 != drawn_second;
     if (changed) {
@@ -65,7 +58,8 @@ int Watch(WatchFeed& feed, CursesTerminal& terminal, const NotedSignals& signals
 
 }  // namespace
 
-core::Result<std::optional<ExitCode>> WatchServer(const ServerClient& client) {
+core::Result<std::optional<ExitCode>> WatchServer(const ServerClient& client,
+                                                  const report::JobsShown& shown) {
   WatchFeed feed(client);
   auto first = feed.Ask();
   RETURN_IF_ERROR(first);
@@ -77,6 +71,8 @@ core::Result<std::optional<ExitCode>> WatchServer(const ServerClient& client) {
     if (terminal == nullptr) return std::nullopt;
     report::WatchState state;
     state.ascii = !terminal->ShowsUnicode();
+    state.user = shown.user;
+    state.flat = shown.flat;
     report::TakeFacts(state, std::move(*first), platform::UnixNow());
     signal = Watch(feed, *terminal, signals, std::move(state));
   }

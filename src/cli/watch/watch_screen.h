@@ -6,11 +6,14 @@
 #include "cli/args/command.h"
 #include "cli/client/server_client.h"
 #include "core/result.h"
+#include "report/jobs/job_rows.h"
 
 namespace sharewell::cli {
 
 // Until the person quits. Absent: this is no terminal for it, and nothing was done. A server that
 // does not answer at the beginning is an error; one that goes later is waited for, and said so.
-core::Result<std::optional<ExitCode>> WatchServer(const ServerClient& client);
+// `shown`: what is shown first; keys change it.
+core::Result<std::optional<ExitCode>> WatchServer(const ServerClient& client,
+                                                  const report::JobsShown& shown);
 
 }  // namespace sharewell::cli

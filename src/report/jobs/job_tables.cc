@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "core/text/words.h"
+#include "report/jobs/job_grid.h"
+#include "report/text/fitted.h"
 #include "report/text/format.h"
 #include "report/text/table.h"
 
@@ -15,38 +20,99 @@ namespace {
 using core::JobRecord;
 using core::Phase;
 
-constexpr std::size_t kMostName = 28;
-constexpr std::size_t kLeastWhy = 12;
+constexpr std::size_t kWideTerminal = 120;  // there a simulated GPU says so in its row
+constexpr std::size_t kMostGpus = 4;        // of a row; of more their number is shown
+constexpr std::size_t kMostReasons = 8;     // below the list
 
-std::string StateCell(const JobRecord& job) {
-  const bool waits = job.phase == Phase::kHeld || job.phase == Phase::kWaiting;
-  return job.paused && waits ? "paused" : std::string(core::NameOf(job.phase));
-}
-
-std::string GpuCell(const JobRecord& job) {
-  if (job.gpus.empty()) return job.asked.gpus == 0 ? "none" : "";
-  std::string text;
-  for (const core::GivenGpu& gpu : job.gpus) {
-    text += fmt::format("{}{}", text.empty() ? "" : ",", GpuName(gpu));
+// "running"; of an array "3 running, 7 waiting".
+std::string StateCell(const JobRow& row) {
+  std::map<Phase, std::size_t> of_phase;
+  std::size_t paused = 0;
+  for (const JobRecord* job : row) {
+    const bool waits = job->phase == Phase::kHeld || job->phase == Phase::kWaiting;
+    if (job->paused && waits) {
+      ++paused;
+    } else {
+      ++of_phase[job->phase];
+    }
   }
-  return text + (job.gpus[0].uuid.starts_with("simulated-") ? " (simulated)" : "");
+  std::vector<std::string> parts;
+  const auto part = [&](std::size_t count, std::string_view state) {
+    if (count == 0) return;
+    parts.push_back(row.size() == 1 ? std::string(state) : fmt::format("{} {}", count, state));
+  };
+  // Those on their places first.
+  for (const Phase phase : {Phase::kRunning, Phase::kStarting, Phase::kStopping, Phase::kWaiting,
+                            Phase::kHeld, Phase::kFinished, Phase::kFailed, Phase::kCancelled}) {
+    part(of_phase[phase], core::NameOf(phase));
+  }
+  part(paused, "paused");
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string WaitedCell(const JobRecord& job, core::UnixMillis now) {
-  const core::UnixMillis end = job.started.value_or(job.ended.value_or(now));
-  return Duration(
-      core::Seconds(static_cast<double>(std::max<core::UnixMillis>(end - job.submitted, 0)) / 1e3));
+bool IsSimulated(const JobRecord& job) {
+  return !job.gpus.empty() && job.gpus[0].uuid.starts_with("simulated-");
 }
 
-std::string StartCell(const JobRecord& job, core::UnixMillis now) {
-  if (!job.expected_start) return "";
-  const double seconds = static_cast<double>(*job.expected_start - now) / 1e3;
-  return seconds < 1 ? "soon" : About(core::Seconds(seconds));
+std::string GpuCell(const JobRow& row, std::size_t width) {
+  std::vector<std::string> names;
+  bool none = true, simulated = false;
+  for (const JobRecord* job : row) {
+    none = none && job->gpus.empty() && job->asked.gpus == 0;
+    simulated = simulated || IsSimulated(*job);
+    for (const core::GivenGpu& gpu : job->gpus) {
+      if (std::find(names.begin(), names.end(), GpuName(gpu)) == names.end()) {
+        names.push_back(GpuName(gpu));
+      }
+    }
+  }
+  if (names.empty()) return none ? "none" : "";
+  const std::string text = names.size() > kMostGpus ? core::Count(names.size(), "GPU")
+                                                    : fmt::format("{}", fmt::join(names, ","));
+  return text + (simulated && width >= kWideTerminal ? " (simulated)" : "");
 }
 
-std::string RanCell(const JobRecord& job, core::UnixMillis now) {
-  const auto ran = RanFor(job, now);
-  return ran ? Duration(*ran) : "";
+// The longest of them; absent: none has one.
+template <class Figure>
+std::optional<double> MostOf(const JobRow& row, Figure figure) {
+  std::optional<double> most;
+  for (const JobRecord* job : row) {
+    const std::optional<double> its = figure(*job);
+    if (its && (!most || *its > *most)) most = its;
+  }
+  return most;
+}
+
+std::string WaitedCell(const JobRow& row, core::UnixMillis now) {
+  const auto waited = MostOf(row, [&](const JobRecord& job) -> std::optional<double> {
+    const core::UnixMillis end = job.started.value_or(job.ended.value_or(now));
+    return static_cast<double>(std::max<core::UnixMillis>(end - job.submitted, 0)) / 1e3;
+  });
+  return Duration(core::Seconds(*waited));
+}
+
+// Of the next of them.
+std::string StartCell(const JobRow& row, core::UnixMillis now) {
+  const auto ahead = MostOf(row, [&](const JobRecord& job) -> std::optional<double> {
+    if (!job.expected_start) return std::nullopt;
+    return static_cast<double>(now - *job.expected_start) / 1e3;
+  });
+  if (!ahead) return "";
+  return *ahead > -1 ? "soon" : About(core::Seconds(-*ahead));
+}
+
+std::string RanCell(const JobRow& row, core::UnixMillis now) {
+  const auto ran = MostOf(row, [&](const JobRecord& job) -> std::optional<double> {
+    const auto its = RanFor(job, now);
+    return its ? std::optional(its->value) : std::nullopt;
+  });
+  return ran ? Duration(core::Seconds(*ran)) : "";
+}
+
+double CoresOf(const JobRow& row) {
+  double cores = 0;
+  for (const JobRecord* job : row) cores += job->cores;
+  return cores;
 }
 
 std::string WhyCell(const JobRecord& job) {
@@ -88,6 +154,12 @@ std::string GpuState(const GpuNow& gpu) {
   return busy ? "not ours" : "idle";
 }
 
+// What its row may have no room for; a line, or nothing.
+std::string ProblemLine(const GpuNow& gpu) {
+  if (gpu.problem.empty()) return {};
+  return fmt::format("GPU {}: {}\n", GpuName(gpu.gpu), PlainText(gpu.problem));
+}
+
 // "GPU 0: other processes: 12.3 GB, pid 4242 of ann, busy"; a line, or nothing.
 std::string StrangersLine(const GpuNow& gpu) {
   if (gpu.strangers.empty()) return {};
@@ -102,10 +174,14 @@ std::string StrangersLine(const GpuNow& gpu) {
 
 std::string MemoryCell(const GpuNow& gpu) {
   if (!gpu.memory) return gpu.memory_used ? Size(*gpu.memory_used) : kUnknown;
-  return gpu.memory_used ? Size(*gpu.memory_used) + " of " + Size(*gpu.memory) : Size(*gpu.memory);
+  return gpu.memory_used ? SizeOf(*gpu.memory_used, *gpu.memory) : Size(*gpu.memory);
 }
 
 }  // namespace
+
+std::optional<core::Ratio> SpeedAgainstAlone(const JobRecord& job) {
+  return job.slowdown && *job.slowdown > 0 ? std::optional(1 / *job.slowdown) : std::nullopt;
+}
 
 void PutNeighbours(std::vector<JobRecord>& jobs, const std::vector<GpuNow>& gpus) {
   for (JobRecord& job : jobs) {
@@ -121,54 +197,52 @@ void PutNeighbours(std::vector<JobRecord>& jobs, const std::vector<GpuNow>& gpus
   }
 }
 
-std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, std::size_t width) {
-  using Columns = std::vector<std::pair<std::string, Align>>;
-  const Columns all = {
-      {"job", Align::kRight},      {"name", Align::kLeft},    {"user", Align::kLeft},
-      {"state", Align::kLeft},     {"GPU", Align::kLeft},     {"beside", Align::kLeft},
-      {"SMs", Align::kRight},      {"cores", Align::kRight},  {"steps/s", Align::kRight},
-      {"slowdown", Align::kRight}, {"waited", Align::kRight}, {"starts in", Align::kRight},
-      {"ran", Align::kRight}};
-  std::vector<std::vector<std::string>> cells;
-  for (const JobRecord& job : jobs) {
-    cells.push_back(
-        {fmt::format("{}", job.number), CutTo(PlainText(core::DisplayName(job.asked)), kMostName),
-         PlainText(job.user.name), StateCell(job), GpuCell(job),
-         fmt::format("{}", fmt::join(job.beside, ",")), IsBounded(job) ? ShareOfSms(job) : "",
-         job.cores > 0 ? fmt::format("{:g}", job.cores) : "", job.attempt > 0 ? RateCell(job) : "",
-         job.slowdown ? Times(*job.slowdown) : "", WaitedCell(job, now), StartCell(job, now),
-         RanCell(job, now)});
+std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, std::size_t width,
+                      bool flat) {
+  std::vector<const JobRecord*> all;
+  for (const JobRecord& job : jobs) all.push_back(&job);
+  const std::vector<JobRow> rows = JobRowsOf(all, flat);
+  const std::vector<std::string> names = JobNamesOf(rows);
+  JobGrid grid({{"job", Align::kRight},
+                {"name", Align::kLeft},
+                {"user", Align::kLeft, 1},
+                {"state", Align::kLeft},
+                {"GPU", Align::kLeft, 2},
+                {"beside", Align::kLeft, 6},
+                {"SMs", Align::kRight, 10},
+                {"cores", Align::kRight, 9},
+                {"steps/s", Align::kRight, 5},
+                {"slowdown", Align::kRight, 7},
+                {"waited", Align::kRight, 8},
+                {"starts in", Align::kRight, 4},
+                {"ran", Align::kRight, 3}},
+               1);
+  std::vector<std::pair<JobRow, std::string>> texts, of_running;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const JobRow& row = rows[i];
+    const JobRecord& job = *row[0];
+    const bool one = row.size() == 1;  // what is of one job alone is not shown of many
+    grid.Row({JobNumbersInWords(row), names[i], PlainText(job.user.name), StateCell(row),
+              GpuCell(row, width), one ? fmt::format("{}", fmt::join(job.beside, ",")) : "",
+              one && IsBounded(job) ? ShareOfSms(job) : "",
+              CoresOf(row) > 0 ? fmt::format("{:g}", CoresOf(row)) : "",
+              one && job.attempt > 0 ? RateCell(job) : "",
+              one && job.slowdown ? Times(*job.slowdown) : "", WaitedCell(row, now),
+              StartCell(row, now), RanCell(row, now)});
+    for (const JobRecord* each : row) {
+      auto& said = each->phase == Phase::kRunning && each->note.empty() ? of_running : texts;
+      said.push_back({{each}, WhyCell(*each)});
+    }
   }
-  // A column that says nothing of any job only takes room from the reasons.
-  Columns columns;
-  std::vector<std::size_t> kept;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool says = std::any_of(cells.begin(), cells.end(), [&](const auto& row) {
-      return !row[i].empty() && row[i] != kUnknown;
-    });
-    if (!says) continue;
-    columns.push_back(all[i]);
-    kept.push_back(i);
+  // Why others wait or failed is looked for first.
+  texts.insert(texts.end(), of_running.begin(), of_running.end());
+  std::string out = grid.Text(width);
+  const std::string reasons = SaidOnce(texts, width, kMostReasons);
+  if (!reasons.empty()) out += "\n" + reasons;
+  if (width < kWideTerminal && std::any_of(jobs.begin(), jobs.end(), IsSimulated)) {
+    out += "\nThe GPUs are simulated.\n";
   }
-  std::vector<std::vector<std::string>> rows;
-  Table narrow(columns);
-  for (auto& row : cells) {
-    rows.emplace_back();
-    for (const std::size_t i : kept) rows.back().push_back(std::move(row[i]));
-    narrow.Row(rows.back());
-  }
-  const std::size_t left = width > narrow.Width() + 2 ? width - narrow.Width() - 2 : 0;
-  if (std::all_of(jobs.begin(), jobs.end(),
-                  [](const JobRecord& j) { return WhyCell(j).empty(); })) {
-    return narrow.Text();
-  }
-  columns.emplace_back("why", Align::kLeft);
-  Table table(columns);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    rows[i].push_back(CutTo(WhyCell(jobs[i]), std::max(left, kLeastWhy)));
-    table.Row(std::move(rows[i]));
-  }
-  return table.Text();
+  return out;
 }
 
 namespace {
@@ -189,10 +263,10 @@ std::vector<const JobRecord*> JobsElsewhere(const std::vector<JobRecord>& runnin
 
 }  // namespace
 
-std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
-                    const std::vector<JobRecord>& running,
-                    const std::map<std::string, std::int64_t>& counts, core::UnixMillis now,
-                    std::size_t width) {
+namespace {
+
+std::string TopHeading(const NodeNow& node, const std::map<std::string, std::int64_t>& counts,
+                       bool simulated, std::size_t width) {
   std::vector<std::string> facts = {"policy " + PlainText(node.policy)};
   if (node.cores) {
     facts.push_back(fmt::format("{:g} of {:g} {}cores given", node.cores_given.value_or(0),
@@ -203,71 +277,119 @@ std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
     if (count > 0)
       facts.push_back(fmt::format("{} {}", count, known ? core::NameOf(*known) : phase));
   }
+  if (simulated && width < kWideTerminal) facts.emplace_back("simulated GPUs");
   std::string out =
       Wrapped(fmt::format("{}: {}", PlainText(node.name), fmt::join(facts, ", ")), width, 2) + "\n";
   if (!node.store_up) {
     out += Wrapped("the store is down: " + PlainText(node.store_problem), width, 2) + "\n";
   }
+  return out;
+}
+
+// The slowest of them; absent: of one it is not known.
+std::optional<double> LeastSpeed(const JobRow& row) {
+  std::optional<double> least = SpeedAgainstAlone(*row[0]);
+  for (const JobRecord* job : row) {
+    const auto its = SpeedAgainstAlone(*job);
+    least = least && its ? std::optional(std::min(*least, *its)) : std::nullopt;
+  }
+  return least;
+}
+
+// What a GPU's first row begins with.
+std::vector<std::string> GpuCells(const GpuNow& gpu, const std::vector<const JobRecord*>& on,
+                                  std::size_t width) {
+  std::optional<double> together = 0;
+  for (const JobRecord* job : on) {
+    const auto its = SpeedAgainstAlone(*job);
+    together = together && its ? std::optional(*together + *its) : std::nullopt;
+  }
+  return {GpuName(gpu.gpu),
+          PlainText(gpu.gpu.model) +
+              (gpu.simulated && width >= kWideTerminal ? " (simulated)" : "") +
+              (gpu.drained && !on.empty() ? ", drained" : ""),
+          Or(gpu.busy, Percent),
+          MemoryCell(gpu),
+          gpu.power ? Number(gpu.power->value, 0) + " W" : kUnknown,
+          on.size() > 1 && together ? Times(*together) : ""};
+}
+
+}  // namespace
+
+std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
+                    const std::vector<JobRecord>& running,
+                    const std::map<std::string, std::int64_t>& counts, core::UnixMillis now,
+                    std::size_t width, const JobsShown& shown) {
   // Where nobody has less than all of the SMs, there is nothing to say of them.
   const bool narrower = std::any_of(running.begin(), running.end(), IsBounded);
-  std::vector<std::pair<std::string, Align>> columns = {
-      {"GPU", Align::kRight},    {"model", Align::kLeft},    {"busy", Align::kRight},
-      {"memory", Align::kRight}, {"power", Align::kRight},   {"together", Align::kRight},
-      {"job", Align::kRight},    {"name", Align::kLeft},     {"user", Align::kLeft},
-      {"speed", Align::kRight},  {"steps/s", Align::kRight}, {"cores", Align::kRight},
-      {"ran", Align::kRight}};
-  if (narrower) columns.emplace_back("SMs", Align::kRight);
-  Table table(columns);
-  const auto speed = [](const JobRecord& job) {
-    return job.slowdown && *job.slowdown > 0 ? std::optional(1 / *job.slowdown) : std::nullopt;
-  };
-  const auto rows = [&](std::vector<std::string> head, const std::vector<const JobRecord*>& on,
-                        const std::string& state) {
-    if (on.empty()) {
-      head.insert(head.end(), {"", state, "", "", "", "", ""});
-      if (narrower) head.emplace_back();
-      return table.Row(std::move(head));
-    }
-    for (const JobRecord* job : on) {
-      std::vector<std::string> row = head;
-      row.insert(row.end(), {fmt::format("{}", job->number),
-                             CutTo(PlainText(core::DisplayName(job->asked)), kMostName),
-                             PlainText(job->user.name), Or(speed(*job), Percent), RateCell(*job),
-                             fmt::format("{:g}", job->cores), RanCell(*job, now)});
-      if (narrower) row.push_back(job->gpus.empty() ? "" : ShareOfSms(*job));
-      table.Row(std::move(row));
+  JobGrid grid({{"GPU", Align::kRight},
+                {"model", Align::kLeft, 3},
+                {"busy", Align::kRight},
+                {"memory", Align::kRight, 4},
+                {"power", Align::kRight, 9},
+                {"together", Align::kRight, 7},
+                {"job", Align::kRight},
+                {"name", Align::kLeft},
+                {"user", Align::kLeft, 1},
+                {"speed", Align::kRight, 2},
+                {"steps/s", Align::kRight, 5},
+                {"cores", Align::kRight, 8},
+                {"ran", Align::kRight, 6},
+                {"SMs", Align::kRight, 10}},
+               7);
+  const auto put = [&](std::vector<std::string> head, const std::vector<const JobRecord*>& on) {
+    const std::vector<JobRow> rows = JobRowsOf(on, shown.flat);
+    const std::vector<std::string> names = JobNamesOf(rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const JobRow& row = rows[i];
+      const JobRecord& job = *row[0];
+      std::vector<std::string> cells = head;
+      cells.insert(cells.end(),
+                   {JobNumbersInWords(row), names[i], PlainText(job.user.name),
+                    Or(LeastSpeed(row), Percent), row.size() == 1 ? RateCell(job) : "",
+                    fmt::format("{:g}", CoresOf(row)), RanCell(row, now),
+                    narrower && !job.gpus.empty() && row.size() == 1 ? ShareOfSms(job) : ""});
+      grid.Row(std::move(cells));
       std::fill(head.begin(), head.end(), "");
     }
   };
   std::string others;
   for (const GpuNow& gpu : gpus) {
-    others += StrangersLine(gpu);
-    std::vector<const JobRecord*> on;
-    std::optional<double> together = 0;
+    std::vector<const JobRecord*> all, on;
     for (const JobRecord& job : running) {
       if (std::find(gpu.jobs.begin(), gpu.jobs.end(), job.number) == gpu.jobs.end()) continue;
-      on.push_back(&job);
-      const auto its = speed(job);
-      together = together && its ? std::optional(*together + *its) : std::nullopt;
+      all.push_back(&job);
+      if (shown.Takes(job)) on.push_back(&job);
     }
-    const std::string state = GpuState(gpu);
-    rows({GpuName(gpu.gpu),
-          PlainText(gpu.gpu.model) + (gpu.simulated ? " (simulated)" : "") +
-              (gpu.drained && !on.empty() ? ", drained" : ""),
-          Or(gpu.busy, Percent), MemoryCell(gpu),
-          gpu.power ? Number(gpu.power->value, 0) + " W" : kUnknown,
-          on.size() > 1 && together ? Times(*together) : ""},
-         on, state);
+    if (on.empty() && !shown.TakesAll()) continue;
+    others += ProblemLine(gpu) + StrangersLine(gpu);
+    std::vector<std::string> head = GpuCells(gpu, all, width);
+    if (!on.empty()) {
+      put(std::move(head), on);
+      continue;
+    }
+    head.insert(head.end(), {"", GpuState(gpu), "", "", "", "", "", ""});
+    grid.Row(std::move(head));
   }
+  const auto rest = [&](const char* where, const std::vector<const JobRecord*>& jobs) {
+    std::vector<const JobRecord*> on;
+    std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(on),
+                 [&](const JobRecord* job) { return shown.Takes(*job); });
+    if (!on.empty()) put({"-", where, "", "", "", ""}, on);
+  };
   std::vector<const JobRecord*> without;
   for (const JobRecord& job : running) {
     if (job.gpus.empty() && HasItsPlace(job)) without.push_back(&job);
   }
-  if (!without.empty()) rows({"-", "CPU only", "", "", "", ""}, without, "");
-  const auto elsewhere = JobsElsewhere(running, gpus);
-  if (!elsewhere.empty()) rows({"-", "a GPU not here now", "", "", "", ""}, elsewhere, "");
-  for (const JobRecord& job : running) others += SlowerLine(job);
-  return out + "\n" + table.Text() + others;
+  rest("CPU only", without);
+  rest("a GPU not here now", JobsElsewhere(running, gpus));
+  for (const JobRecord& job : running) {
+    if (shown.Takes(job)) others += SlowerLine(job);
+  }
+  const bool simulated =
+      std::any_of(gpus.begin(), gpus.end(), [](const GpuNow& gpu) { return gpu.simulated; });
+  return TopHeading(node, counts, simulated, width) + "\n" + grid.Text(width) +
+         Fitted(others, width);
 }
 
 }  // namespace sharewell::report

@@ -12,6 +12,7 @@
 
 #include "core/job_record.h"
 #include "core/units.h"
+#include "report/jobs/job_rows.h"
 
 namespace sharewell::report {
 
@@ -63,6 +64,8 @@ std::string StartInWords(core::UnixMillis start, core::UnixMillis now);
 
 bool HasItsPlace(const core::JobRecord& job);  // it starts, runs, or is on its way out
 
+// A running job's speed against itself alone.
+std::optional<core::Ratio> SpeedAgainstAlone(const core::JobRecord& job);
 // How long it has run, all attempts together; absent: it has not.
 std::optional<core::Seconds> RanFor(const core::JobRecord& job, core::UnixMillis now);
 
@@ -75,19 +78,19 @@ std::string CutTo(std::string text, std::size_t width);
 // Whom running jobs share with now: JobRecord::beside tells it of the time of their start.
 void PutNeighbours(std::vector<core::JobRecord>& jobs, const std::vector<GpuNow>& gpus);
 
-// One row a job, in the order given; names and reasons are cut so that it is at most `width` wide,
-// where that can be.
+// One row a job, or an array unless `flat`, in the order given; below it why they wait, run or have
+// failed, each reason once. Where `width` is small the least important columns are left out.
 std::string JobsTable(const std::vector<core::JobRecord>& jobs, core::UnixMillis now,
-                      std::size_t width);
+                      std::size_t width, bool flat = false);
 
 // Everything that is known of one, what was believed beside what was measured.
 std::string JobPage(const core::JobRecord& job, core::UnixMillis now, std::size_t width);
 
-// Every GPU with the jobs on it and the speed each keeps, then jobs without one. `running`: all
-// that run.
+// Every GPU with the jobs on it and the speed each keeps, then jobs without one; of users and
+// states that are left out neither jobs nor GPUs. `running`: all that run.
 std::string TopPage(const NodeNow& node, const std::vector<GpuNow>& gpus,
                     const std::vector<core::JobRecord>& running,
                     const std::map<std::string, std::int64_t>& counts, core::UnixMillis now,
-                    std::size_t width);
+                    std::size_t width, const JobsShown& shown = {});
 
 }  // namespace sharewell::report

@@ -104,14 +104,70 @@ TEST(JobTables, TheListKeepsToTheWidthAndMarksSimulatedGpus) {
   jobs[1].reason = std::string(300, 'w');
   jobs[1].asked.name = "evil\x1b[2J\nname";
   PutNeighbours(jobs, {Gpu(0, {12, 17}), Gpu(1, {13})});
+  jobs[1].reason = "w";
+  for (int i = 0; i < 80; ++i) jobs[1].reason += " ww";
+  for (const std::size_t width : {140, 120, 80, 40}) {
+    const std::string text = JobsTable(jobs, kNow, width);
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+    EXPECT_EQ(text.find("(simulated)") != std::string::npos, width >= 120);
+    EXPECT_EQ(text.find("The GPUs are simulated") != std::string::npos, width < 120);
+    EXPECT_THAT(text, Not(HasSubstr("… ww"))) << "a reason is not cut";
+    for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
+      EXPECT_LE(DisplayWidth(rest.substr(0, rest.find('\n'))), width) << text;
+    }
+  }
   const std::string text = JobsTable(jobs, kNow, 140);
   EXPECT_THAT(text, HasSubstr("0 (simulated)  12      "));  // as it is now, not as it was
   EXPECT_THAT(text, HasSubstr("1.10x"));
-  EXPECT_THAT(text, HasSubstr("…"));
-  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
-  for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
-    EXPECT_LE(DisplayWidth(rest.substr(0, rest.find('\n'))), 140U);
+}
+
+TEST(JobTables, AnArrayIsOneRowAndItsReasonIsSaidOnce) {
+  std::vector<JobRecord> jobs = {Running(1, 1.1)};
+  for (int i = 2; i <= 9; ++i) {
+    jobs.push_back(AJob(i, Phase::kWaiting));
+    jobs.back().reason = "no GPU has room";
+    jobs.back().expected_start = kNow + i * 60'000;
+  }
+  for (JobRecord& job : jobs) {
+    job.asked.array = fmt::format("id_{}", job.number);
+    job.asked.name = fmt::format("lr=0.{}", job.number);
+  }
+  const std::string text = JobsTable(jobs, kNow, 80);
+  EXPECT_THAT(text, testing::ContainsRegex("1-9  lr=\\*  ann   1 running, 8 waiting  0 "));
+  EXPECT_THAT(text, testing::ContainsRegex(" 2 min ")) << "of the next of them";
+  EXPECT_THAT(text, HasSubstr("\n2-9: no GPU has room\n1: shares well with job 9\n"));
+  EXPECT_THAT(JobsTable(jobs, kNow, 80, true),
+              testing::ContainsRegex("\n  9  lr=0.9 +ann +waiting"));
+}
+
+TEST(JobTables, TopShowsTheJobsThatAreAskedForAndTheirGpus) {
+  NodeNow node;
+  node.name = "box";
+  JobRecord eves = Running(9, 1);
+  eves.user.name = "eve";
+  const std::vector<GpuNow> gpus = {Gpu(0, {17, 9}), Gpu(1, {})};
+  const std::vector<JobRecord> running = {Running(17, 1.25), eves};
+  const std::string text = TopPage(node, gpus, running, {}, kNow, 120, {.user = "eve"});
+  EXPECT_THAT(text, HasSubstr(" eve "));
+  EXPECT_THAT(text, HasSubstr("1.80x")) << "with the neighbours that are not shown";
+  EXPECT_THAT(text, Not(HasSubstr(" ann ")));
+  EXPECT_THAT(text, Not(HasSubstr("idle")));
+}
+
+TEST(JobTables, TopKeepsToTheWidth) {
+  NodeNow node;
+  node.name = "box";
+  JobRecord job = Running(17, 1.25);
+  job.asked.name = "a-name-that-has-rather-many-characters";
+  job.sm_share = 0.8;
+  GpuNow lost = Gpu(1, {});
+  lost.problem = "it fell off the bus and does not answer any more";
+  for (const std::size_t width : {200, 120, 100, 80}) {
+    const std::string text = TopPage(node, {Gpu(0, {17}), lost}, {job}, {}, kNow, width);
+    for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
+      EXPECT_LE(DisplayWidth(rest.substr(0, rest.find('\n'))), width) << text;
+    }
+    EXPECT_THAT(text, HasSubstr("GPU 1: it fell off the bus and does not answer any more"));
   }
 }
 

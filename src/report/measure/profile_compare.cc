@@ -22,6 +22,7 @@ using core::ProfileRecord;
 struct PairFigure {
   std::string name, unit;
   std::optional<double> a, b;
+  bool is_first = false;  // of those that scheduler and predictor read
 
   std::optional<double> BOverA() const {
     if (!a || !b || *a == 0) return std::nullopt;
@@ -52,6 +53,7 @@ std::vector<PairFigure> PairFigures(const ProfileRecord& a, const ProfileRecord&
       {"GPU power", "watts", Bare(p.power), Bare(q.power)},
   };
   std::erase_if(figures, [](const PairFigure& f) { return !f.a && !f.b; });
+  for (PairFigure& figure : figures) figure.is_first = true;
   std::map<std::pair<std::string, std::string>, PairFigure> others;
   const auto add = [&](const ProfileRecord& record, std::optional<double> PairFigure::*side) {
     for (const core::Figure& figure : record.figures) {
@@ -86,6 +88,15 @@ std::vector<PairFact> DifferingFacts(const ProfileRecord& a, const ProfileRecord
   return facts;
 }
 
+// A metric that one of the first figures was made of says the same once more.
+bool Repeats(const std::vector<PairFigure>& figures, std::size_t i) {
+  if (figures[i].is_first) return false;
+  return std::any_of(figures.begin(), figures.end(), [&](const PairFigure& first) {
+    return first.is_first && first.unit == figures[i].unit && first.a == figures[i].a &&
+           first.b == figures[i].b && first.a.value_or(0) + first.b.value_or(0) != 0;
+  });
+}
+
 std::string HeadingOf(const ProfileRecord& record) {
   return fmt::format("{} ({})", record.name, record.id);
 }
@@ -116,7 +127,10 @@ std::string ProfilePairText(const ProfileRecord& a, const ProfileRecord& b) {
                  {HeadingOf(a), Align::kRight},
                  {HeadingOf(b), Align::kRight},
                  {"ratio", Align::kRight}});
-  for (const PairFigure& figure : PairFigures(a, b)) {
+  const std::vector<PairFigure> pairs = PairFigures(a, b);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (Repeats(pairs, i)) continue;
+    const PairFigure& figure = pairs[i];
     const auto shown = [&](double v) { return InUnit(v, figure.unit); };
     figures.Row(
         {figure.name, Or(figure.a, shown), Or(figure.b, shown), Or(figure.BOverA(), Times)});

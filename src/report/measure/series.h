@@ -11,8 +11,8 @@
 
 namespace sharewell::report {
 
-// A value as people read it, by its unit: "97.0 %", "4.5 GB", "310 W". Of a counter's rate the unit
-// ends in "/s".
+// A value as people read it, by its unit: "97.0 %", "4.5 GiB", "310 W". Of a counter's rate the
+// unit ends in "/s".
 std::string InUnit(double value, std::string_view unit);
 
 // "2026-11-15 08:48:10".

@@ -32,13 +32,14 @@ void WriteRow(json::Writer& out, const StressRow& row) {
 
 std::string StressLevel(const std::string& unit, double value) {
   if (unit == "cores") return Number(value, 2) + " cores";
-  const char* const names[] = {" B", " kB", " MB", " GB", " TB"};
+  if (unit == "bytes") return Size(core::Bytes(value));
+  const char* const names[] = {" B/s", " kB/s", " MB/s", " GB/s", " TB/s"};
   std::size_t power = 0;
   while (value >= 999.995 && power + 1 < std::size(names)) {
     value /= 1000;
     ++power;
   }
-  return Number(value, power == 0 ? 0 : 2) + names[power] + (unit == "bytes" ? "" : "/s");
+  return Number(value, power == 0 ? 0 : 2) + names[power];
 }
 
 std::string StressLine(std::size_t second, const std::vector<StressRow>& rows) {

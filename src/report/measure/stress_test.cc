@@ -70,7 +70,7 @@ TEST(Stress, ALineASecond) {
 }
 
 TEST(Stress, LevelsInTheirUnits) {
-  EXPECT_EQ(StressLevel("bytes", 110100480), "110.10 MB");
+  EXPECT_EQ(StressLevel("bytes", 110100480), "105.0 MiB");
   EXPECT_EQ(StressLevel("bytes_per_second", 512), "512 B/s");
   EXPECT_EQ(StressLevel("cores", 1.5), "1.50 cores");
 }

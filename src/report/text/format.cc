@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -52,6 +53,14 @@ std::string Percent(core::Ratio share) {
 
 std::string Size(core::Bytes bytes) {
   return std::isfinite(bytes.value) ? core::SizeText(bytes) : kUnknown;
+}
+
+std::string SizeOf(core::Bytes part, core::Bytes whole) {
+  std::string its = Size(part);
+  const std::string all = Size(whole);
+  const std::size_t unit = std::min(its.find(' '), its.size());
+  if (all.ends_with(its.substr(unit))) its.resize(unit);
+  return its + " of " + all;
 }
 
 std::string Rate(core::BytesPerSecond rate) {

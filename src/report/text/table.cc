@@ -10,7 +10,6 @@ namespace sharewell::report {
 namespace {
 
 constexpr std::string_view kBetween = "  ";
-constexpr std::string_view kRule = "─";
 
 struct CodePoint {
   char32_t value;
@@ -60,6 +59,17 @@ std::size_t WidthOf(char32_t c) {
   return Within(kWide, c) ? 2 : 1;
 }
 
+// Where the first word of `text` ends; a command in backquotes of at most `most` columns is one.
+std::size_t EndOfWord(std::string_view text, std::size_t most) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::size_t opens = text.substr(0, end).find('`');
+  if (opens == std::string_view::npos) return end;
+  const std::size_t closes = text.find('`', opens + 1);
+  if (closes == std::string_view::npos || closes < end) return end;
+  const std::size_t whole = std::min(text.find(' ', closes), text.size());
+  return DisplayWidth(text.substr(0, whole)) <= most ? whole : end;
+}
+
 std::string Clean(std::string cell) {
   for (char& c : cell) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -96,7 +106,7 @@ std::string Wrapped(std::string_view text, std::size_t width, std::size_t indent
   std::size_t column = start;
   bool fresh = true;  // nothing on this line yet
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::size_t end = EndOfWord(text, width > indent ? width - indent : 0);
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
@@ -150,7 +160,88 @@ std::size_t Table::Width() const {
   return width < kBetween.size() ? 0 : width - kBetween.size();
 }
 
-std::string Table::Text() const {
+namespace {
+
+constexpr std::size_t kLeastWrapped = 16;  // narrower columns of words are hard to read
+
+}  // namespace
+
+std::optional<Table> Table::WithWrappedColumn(std::size_t width) const {
+  const std::vector<std::size_t> widths = Widths();
+  std::size_t widest = 0, most = 0;
+  for (std::size_t c = 0; c < widths.size(); ++c) {
+    const bool of_words = align_[c] == Align::kLeft &&
+                          std::any_of(rows_.begin() + 1, rows_.end(), [&](const auto& row) {
+                            return !row.empty() && row[c].find(' ') != std::string::npos;
+                          });
+    if (!of_words || widths[c] <= most) continue;
+    widest = c;
+    most = widths[c];
+  }
+  const std::size_t over = Width() - width;
+  if (most < over + kLeastWrapped) return std::nullopt;
+  Table wrapped({});
+  wrapped.align_ = align_;
+  wrapped.rows_ = {rows_.front()};
+  for (std::size_t r = 1; r < rows_.size(); ++r) {
+    if (rows_[r].empty()) {
+      wrapped.Gap();
+      continue;
+    }
+    std::vector<std::string> row = rows_[r];
+    const std::string text = Wrapped(row[widest], most - over, 0);
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      lines.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    for (std::size_t i = 0; i < std::max<std::size_t>(lines.size(), 1); ++i) {
+      row[widest] = lines.empty() ? "" : std::move(lines[i]);
+      wrapped.rows_.push_back(std::exchange(row, std::vector<std::string>(row.size())));
+    }
+  }
+  if (wrapped.Width() > width) return std::nullopt;
+  return wrapped;
+}
+
+std::vector<Table> Table::InParts(std::size_t width) const {
+  const std::vector<std::size_t> widths = Widths();
+  std::vector<Table> parts;
+  for (std::size_t next = 1; next < widths.size();) {
+    std::vector<std::size_t> columns = {0};
+    std::size_t room = width > widths[0] ? width - widths[0] : 0;
+    // At least one more, or nothing would ever be shown of it.
+    while (next < widths.size() &&
+           (columns.size() == 1 || room >= widths[next] + kBetween.size())) {
+      room -= std::min(room, widths[next] + kBetween.size());
+      columns.push_back(next++);
+    }
+    Table part({});
+    for (const std::size_t c : columns) part.align_.push_back(align_[c]);
+    for (const auto& row : rows_) {
+      part.rows_.emplace_back();
+      if (row.empty()) continue;
+      for (const std::size_t c : columns) part.rows_.back().push_back(row[c]);
+    }
+    part.rows_.erase(part.rows_.begin());  // that of the constructor
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::string Table::Text(std::size_t width) const {
+  if (Width() <= width || align_.size() < 2) return Whole();
+  if (const auto wrapped = WithWrappedColumn(width)) return wrapped->Whole();
+  std::string out;
+  for (const Table& part : InParts(width)) {
+    if (!out.empty()) out += '\n';
+    out += part.Whole();
+  }
+  return out;
+}
+
+std::string Table::Whole() const {
   const std::vector<std::size_t> widths = Widths();
   std::string out;
   const auto end_line = [&out] {
@@ -167,7 +258,7 @@ std::string Table::Text() const {
     if (r > 0) continue;
     for (std::size_t c = 0; c < widths.size(); ++c) {
       if (c > 0) out += kBetween;
-      for (std::size_t i = 0; i < widths[c]; ++i) out += kRule;
+      for (std::size_t i = 0; i < widths[c]; ++i) out += kTableRule;
     }
     end_line();
   }

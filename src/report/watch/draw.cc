@@ -13,11 +13,12 @@ using core::JobRecord;
 
 constexpr core::Ratio kSlow = 0.8;     // below it a speed is worth a look
 constexpr core::Ratio kUnused = 0.05;  // a GPU with jobs on it that is busy less is wasted
+constexpr std::size_t kSlotsAMinute = 60'000 / BusyHistory::kBusySlot;
 constexpr std::size_t kMostModel = 14, kMostGpuName = 12;
 
 // How wide the parts of a GPU's line are on this screen.
 struct WatchColumns {
-  std::size_t name = 3, model = 5, bar = 6, history = 8;
+  std::size_t name = 3, model = 5, bar = 6, history = 12;
 };
 
 WatchColumns ColumnsFor(const WatchState& state, std::size_t width) {
@@ -26,9 +27,14 @@ WatchColumns ColumnsFor(const WatchState& state, std::size_t width) {
     columns.name = std::clamp(DisplayWidth(GpuName(gpu.gpu)), columns.name, kMostGpuName);
     columns.model = std::clamp(DisplayWidth(PlainText(gpu.gpu.model)), columns.model, kMostModel);
   }
-  if (width >= 100) columns.bar = columns.history = 10;
-  if (width >= 130) columns.bar = columns.history = 18;
-  if (width >= 180) columns.bar = columns.history = 30;
+  const auto give = [&](std::size_t from, std::size_t bar, std::size_t history) {
+    if (width < from) return;
+    columns.bar = bar;
+    columns.history = history;
+  };
+  give(100, 10, 16);
+  give(130, 18, 24);
+  give(180, 30, 40);
   return columns;
 }
 
@@ -42,7 +48,7 @@ std::string PercentOrNot(std::optional<core::Ratio> share) {
 
 std::string OfInWords(std::optional<core::Bytes> used, std::optional<core::Bytes> all) {
   if (!all) return used ? Size(*used) : std::string(kUnknown);
-  return (used ? Size(*used) : std::string(kUnknown)) + " of " + Size(*all);
+  return used ? SizeOf(*used, *all) : kUnknown + (" of " + Size(*all));
 }
 
 std::optional<core::Ratio> PartOf(std::optional<core::Bytes> used, std::optional<core::Bytes> all) {
@@ -110,9 +116,11 @@ ScreenLine HostLine(const WatchState& state, const WatchColumns& columns) {
 
 ScreenLine HeadingLine(const WatchState& state, const WatchColumns& columns) {
   if (!state.facts) return {};
-  const std::string text = RightIn("GPU", columns.name) + " " + LeftIn("model", columns.model) +
-                           " " + LeftIn("busy", columns.bar + 1 + 5 + 1 + columns.history) + "  " +
-                           "memory";
+  const std::string text =
+      RightIn("GPU", columns.name) + " " + LeftIn("model", columns.model) + " " +
+      LeftIn("busy", columns.bar + 1 + 5) + " " +
+      LeftIn(fmt::format("last {} min", columns.history / kSlotsAMinute), columns.history) +
+      "  memory";
   return {{{text, Ink::kHead}}, false};
 }
 
@@ -125,7 +133,8 @@ ScreenLine GpuLine(const WatchState& state, const GpuNow& gpu, const WatchColumn
   const auto history = state.busy.find(gpu.gpu.uuid);
   line.pieces.push_back({history == state.busy.end()
                              ? std::string(columns.history, ' ')
-                             : HistoryLine(history->second, columns.history, state.ascii),
+                             : HistoryLine(history->second.Last(columns.history, state.now),
+                                           columns.history, state.ascii),
                          Ink::kGood});
   const auto held = PartOf(gpu.memory_used, gpu.memory);
   line.pieces.push_back({"  "});
@@ -148,18 +157,44 @@ ScreenLine GpuLine(const WatchState& state, const GpuNow& gpu, const WatchColumn
   return line;
 }
 
+std::size_t NameRoom(std::size_t width) { return width >= 130 ? 32 : width >= 100 ? 24 : 16; }
+
 // Number, name and user, which every job's line begins with.
-ScreenLine JobBegins(const JobRecord& job, std::size_t width) {
-  const std::size_t name = width >= 130 ? 32 : width >= 100 ? 24 : 16;
-  return {{{fmt::format("{:>9} ", job.number), Ink::kHead},
-           {LeftIn(PlainText(core::DisplayName(job.asked)), name) + " "},
-           {LeftIn(PlainText(job.user.name), 9)}},
+ScreenLine JobBegins(const WatchRow& row, const std::string& name, std::size_t width) {
+  return {{{fmt::format("{:>9} ", JobNumbersInWords(row.jobs)), Ink::kHead},
+           {LeftIn(name, NameRoom(width)) + " "},
+           {LeftIn(PlainText(row.job->user.name), 9)}},
           false};
 }
 
-ScreenLine JobLine(const WatchState& state, const JobRecord& job, std::size_t width) {
-  ScreenLine line = JobBegins(job, width);
-  const auto speed = SpeedOf(job);
+// Of several jobs of an array what can be said of all.
+ScreenLine ArrayLine(const WatchState& state, const WatchRow& row, ScreenLine line) {
+  line.pieces.push_back({fmt::format(" {} jobs", row.jobs.size())});
+  std::optional<core::Ratio> slowest = 1e9;
+  double cores = 0;
+  std::optional<core::Seconds> longest;
+  for (const JobRecord* job : row.jobs) {
+    const auto speed = SpeedAgainstAlone(*job);
+    slowest = slowest && speed ? std::optional(std::min(*slowest, *speed)) : std::nullopt;
+    cores += job->cores;
+    const auto ran = RanFor(*job, state.now);
+    if (ran && (!longest || *ran > *longest)) longest = ran;
+  }
+  if (slowest) {
+    line.pieces.push_back(
+        {"  slowest " + PercentOrNot(slowest), *slowest < kSlow ? Ink::kBad : Ink::kPlain});
+  }
+  line.pieces.push_back({fmt::format("  {:g} cores", cores)});
+  if (longest) line.pieces.push_back({"  " + Duration(*longest)});
+  return line;
+}
+
+ScreenLine JobLine(const WatchState& state, const WatchRow& row, const std::string& name,
+                   std::size_t width) {
+  const JobRecord& job = *row.job;
+  ScreenLine line = JobBegins(row, name, width);
+  if (row.jobs.size() > 1) return ArrayLine(state, row, std::move(line));
+  const auto speed = SpeedAgainstAlone(job);
   line.pieces.push_back({fmt::format(" speed {:>5}", PercentOrNot(speed)),
                          speed && *speed < kSlow ? Ink::kBad : Ink::kPlain});
   if (!job.gpus.empty()) {
@@ -183,16 +218,22 @@ ScreenLine JobLine(const WatchState& state, const JobRecord& job, std::size_t wi
   return line;
 }
 
-ScreenLine WaitingLine(const WatchState& state, const JobRecord& job, std::size_t width) {
-  ScreenLine line = JobBegins(job, width);
+// `again`: the row above waits for the same.
+ScreenLine WaitingLine(const WatchState& state, const WatchRow& row, const std::string& name,
+                       std::size_t width, bool again) {
+  const JobRecord& job = *row.job;
+  ScreenLine line = JobBegins(row, name, width);
+  const std::string count = row.jobs.size() == 1 ? "" : fmt::format("{} ", row.jobs.size());
   const double seconds =
       job.expected_start ? static_cast<double>(*job.expected_start - state.now) / 1e3 : 0;
   const std::string starts = !job.expected_start ? ""
                              : seconds < 1       ? "soon"
                                                  : "in " + About(core::Seconds(seconds));
-  line.pieces.push_back(
-      {fmt::format(" {} {}", LeftIn(std::string(core::NameOf(job.phase)), 8), LeftIn(starts, 9))});
-  line.pieces.push_back({" " + PlainText(job.reason), Ink::kDim});
+  line.pieces.push_back({fmt::format(" {} {}",
+                                     LeftIn(count + std::string(core::NameOf(job.phase)),
+                                            std::max<std::size_t>(8, count.size() + 7)),
+                                     LeftIn(starts, 9))});
+  line.pieces.push_back({again ? " the same" : " " + PlainText(job.reason), Ink::kDim});
   return line;
 }
 
@@ -203,6 +244,7 @@ std::vector<ScreenLine> HelpLines() {
       {"home, end, g, G", "go to the first or the last row"},
       {"s", "sort the GPUs: by index, busy, memory, speed together"},
       {"r", "reverse the order"},
+      {"a", "show the jobs of an array as one row, or each"},
       {"u", "show only jobs of a user: type part of the name, then enter; empty: all"},
       {"w, enter", "why the chosen job waits, or runs where it runs"},
       {"l", "the log of the chosen job; e there: its stderr, or stdout again"},
@@ -247,7 +289,7 @@ ScreenLine FootLine(const WatchState& state) {
     return {{{"q back  e stdout/stderr  arrows scroll", Ink::kDim}}, false};
   }
   if (state.page != WatchPage::kGpus) return {{{"q back  arrows scroll", Ink::kDim}}, false};
-  return {{{fmt::format("q quit  ? help  s sort: {}{}  u user  w why  l log  c cancel",
+  return {{{fmt::format("q quit  ? help  s sort: {}{}  a array  u user  w why  l log  c cancel",
                         SortName(state.sort), state.reversed ? " (reversed)" : ""),
             Ink::kDim}},
           false};
@@ -281,6 +323,15 @@ std::vector<ScreenLine> ListLines(const WatchState& state, const WatchColumns& c
   std::vector<ScreenLine> lines;
   const auto rows = WatchRows(state);
   const std::size_t end = std::min(rows.size(), state.top + WatchBody(size));
+  // Names are cut beside all others, so that a row does not change as the list scrolls.
+  std::vector<JobRow> of_jobs;
+  for (const WatchRow& row : rows) {
+    if (row.job != nullptr) of_jobs.push_back(row.jobs);
+  }
+  const std::vector<std::string> names = CutNames(JobNamesOf(of_jobs), NameRoom(size.width));
+  auto next_name = static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(state.top),
+                    [](const WatchRow& row) { return row.job != nullptr; }));
   for (std::size_t i = state.top; i < end; ++i) {
     const WatchRow& row = rows[i];
     switch (row.kind) {
@@ -288,10 +339,13 @@ std::vector<ScreenLine> ListLines(const WatchState& state, const WatchColumns& c
         lines.push_back(GpuLine(state, *row.gpu, columns));
         break;
       case WatchRow::Kind::kJob:
-        lines.push_back(JobLine(state, *row.job, size.width));
+        lines.push_back(JobLine(state, row, names[next_name++], size.width));
         break;
       case WatchRow::Kind::kWaiting:
-        lines.push_back(WaitingLine(state, *row.job, size.width));
+        lines.push_back(WaitingLine(state, row, names[next_name++], size.width,
+                                    i > state.top && rows[i - 1].job != nullptr &&
+                                        rows[i - 1].job->reason == row.job->reason &&
+                                        !row.job->reason.empty()));
         break;
       case WatchRow::Kind::kWords:
         lines.push_back({{{row.gpu == nullptr ? row.words : "          " + row.words,

@@ -15,6 +15,47 @@ std::string TextOf(const ScreenLine& line) {
   return text;
 }
 
+namespace {
+
+constexpr std::size_t kShortPiece = 24;  // a figure and its name
+constexpr std::size_t kLongWord = 16;    // a longer one is cut after all
+
+// At most `width` columns of a text that is wider, without a part of a word at its end.
+std::string WordsWithin(std::string_view text, std::size_t width) {
+  std::string cut(text.substr(0, BytesWithin(text, width)));
+  if (cut.size() < text.size() && text[cut.size()] != ' ') {
+    const std::size_t space = cut.rfind(' ');
+    if (space != std::string::npos && cut.size() - space <= kLongWord) cut.resize(space);
+  }
+  while (cut.ends_with(' ')) cut.pop_back();
+  return cut;
+}
+
+}  // namespace
+
+std::vector<std::string> BrokenLine(std::string_view text, std::size_t width) {
+  constexpr std::string_view kIndent = "  ";
+  std::vector<std::string> lines;
+  while (!text.empty() || lines.empty()) {
+    const std::string_view indent = lines.empty() || width <= 2 * kIndent.size() ? "" : kIndent;
+    const std::size_t room = std::max<std::size_t>(width, indent.size() + 1) - indent.size();
+    if (DisplayWidth(text) <= room) {
+      lines.push_back(std::string(indent) + std::string(text));
+      break;
+    }
+    std::size_t end = BytesWithin(text, room);
+    if (text[end] != ' ') {
+      const std::size_t space = text.substr(0, end).rfind(' ');
+      if (space != std::string_view::npos && end - space <= kLongWord) end = space;
+    }
+    if (end == 0) end = std::max<std::size_t>(BytesWithin(text, 2), 1);  // a wide character
+    lines.push_back(std::string(indent) + std::string(text.substr(0, end)));
+    text.remove_prefix(end);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+  return lines;
+}
+
 ScreenLine CutLine(ScreenLine line, std::size_t width) {
   if (DisplayWidth(TextOf(line)) <= width) return line;
   ScreenLine cut{.pieces = {}, .chosen = line.chosen};
@@ -23,7 +64,13 @@ ScreenLine CutLine(ScreenLine line, std::size_t width) {
     const std::size_t its = DisplayWidth(piece.text);
     if (its >= left) {
       // Something is missing for certain: more than the width is there.
-      cut.pieces.push_back({CutTo(piece.text + "  ", left), piece.ink});
+      const bool is_short = its <= kShortPiece && !cut.pieces.empty();
+      const std::string words =
+          left == 0 || is_short ? std::string() : WordsWithin(piece.text + "  ", left - 1);
+      cut.pieces.push_back({words, piece.ink});
+      left -= std::min(left, DisplayWidth(words));
+      const bool behind_word = !words.empty() && left > 0;
+      if (left > 0) cut.pieces.push_back({behind_word || left == 1 ? "…" : " …", piece.ink});
       break;
     }
     left -= its;

@@ -38,7 +38,11 @@ struct ScreenSize {
 
 // The line's text, without inks.
 std::string TextOf(const ScreenLine& line);
-// The line with everything beyond `width` left out, the last character "…" where something is.
+// `text` in pieces of at most `width` columns, broken at spaces where that can be; those after the
+// first begin with two blanks. Unlike report::Wrapped it keeps the spaces: a log has columns.
+std::vector<std::string> BrokenLine(std::string_view text, std::size_t width);
+// The line with everything beyond `width` left out, the last character "…" where something is. No
+// word is cut, where that can be, and no short piece: "4 cores" is there or not.
 ScreenLine CutLine(ScreenLine line, std::size_t width);
 
 // "██████░░░░"; in ASCII "######....". Unknown: as wide, and plainly nothing.

@@ -10,8 +10,8 @@ namespace {
 
 using core::JobRecord;
 
-constexpr std::size_t kMostHistory = 240;  // answers
-constexpr std::size_t kFrame = 5;          // lines above and below the list
+constexpr core::UnixMillis kKept = 30 * 60 * 1000;  // of the past of a GPU
+constexpr std::size_t kFrame = 5;                   // lines above and below the list
 constexpr std::size_t kMostTyped = 64;
 
 bool IsShownTo(const WatchState& state, const JobRecord& job) {
@@ -25,7 +25,7 @@ std::optional<double> TogetherOf(const GpuNow& gpu,
   double sum = 0;
   for (const std::int64_t number : gpu.jobs) {
     const auto job = by_number.find(number);
-    const auto speed = job == by_number.end() ? std::nullopt : SpeedOf(*job->second);
+    const auto speed = job == by_number.end() ? std::nullopt : SpeedAgainstAlone(*job->second);
     if (!speed) return std::nullopt;
     sum += *speed;
   }
@@ -84,7 +84,9 @@ void AddGpuRows(const WatchState& state, const std::map<std::int64_t, const JobR
     }
     if (!state.user.empty() && on.empty()) continue;
     rows.push_back({WatchRow::Kind::kGpu, gpu, nullptr, {}});
-    for (const JobRecord* job : on) rows.push_back({WatchRow::Kind::kJob, gpu, job, {}});
+    for (JobRow& row : JobRowsOf(on, state.flat)) {
+      rows.push_back({WatchRow::Kind::kJob, gpu, row[0], {}, std::move(row)});
+    }
     if (!gpu->strangers.empty() && state.user.empty()) {
       rows.push_back({WatchRow::Kind::kWords, gpu, nullptr, StrangersInWords(*gpu)});
     }
@@ -260,10 +262,6 @@ std::string WatchRow::Id() const {
   return {};
 }
 
-std::optional<core::Ratio> SpeedOf(const JobRecord& job) {
-  return job.slowdown && *job.slowdown > 0 ? std::optional(1 / *job.slowdown) : std::nullopt;
-}
-
 std::optional<double> SpeedTogether(const GpuNow& gpu, const std::vector<JobRecord>& running) {
   std::map<std::int64_t, const JobRecord*> by_number;
   for (const JobRecord& job : running) {
@@ -284,12 +282,14 @@ std::vector<WatchRow> WatchRows(const WatchState& state) {
   AddGpuRows(state, by_number, placed, rows);
   const auto group = [&](const std::string& words, WatchRow::Kind kind,
                          const std::vector<JobRecord>& jobs, const auto& belongs) {
-    bool headed = false;
+    std::vector<const JobRecord*> of_it;
     for (const JobRecord& job : jobs) {
-      if (!IsShownTo(state, job) || !belongs(job)) continue;
-      if (!headed) rows.push_back({WatchRow::Kind::kWords, nullptr, nullptr, words});
-      headed = true;
-      rows.push_back({kind, nullptr, &job, {}});
+      if (IsShownTo(state, job) && belongs(job)) of_it.push_back(&job);
+    }
+    if (of_it.empty()) return;
+    rows.push_back({WatchRow::Kind::kWords, nullptr, nullptr, words});
+    for (JobRow& row : JobRowsOf(of_it, state.flat)) {
+      rows.push_back({kind, nullptr, row[0], {}, std::move(row)});
     }
   };
   group("without a GPU", WatchRow::Kind::kJob, state.facts->running,
@@ -303,27 +303,54 @@ std::vector<WatchRow> WatchRows(const WatchState& state) {
   return rows;
 }
 
+void BusyHistory::Add(core::UnixMillis time, core::Ratio busy) {
+  Mean& mean = slots_[time / kBusySlot];
+  mean.sum += busy;
+  ++mean.readings;
+  const core::UnixMillis oldest = slots_.rbegin()->first - kKept / kBusySlot;
+  slots_.erase(slots_.begin(), slots_.lower_bound(oldest));
+}
+
+std::vector<std::optional<core::Ratio>> BusyHistory::Last(std::size_t slots,
+                                                          core::UnixMillis now) const {
+  std::vector<std::optional<core::Ratio>> last(slots);
+  const core::UnixMillis newest = now / kBusySlot;
+  for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) {
+    const core::UnixMillis back = newest - slot->first;
+    if (back < 0) continue;
+    if (back >= static_cast<core::UnixMillis>(slots)) break;
+    last[slots - 1 - static_cast<std::size_t>(back)] = slot->second.sum / slot->second.readings;
+  }
+  return last;
+}
+
 void TakeFacts(WatchState& state, WatchFacts facts, core::UnixMillis now) {
   state.facts = std::move(facts);
   state.lost.clear();
   state.now = state.answered = now;
   std::set<std::string> there;
   for (const GpuNow& gpu : state.facts->gpus) {
-    auto& busy = state.busy[gpu.gpu.uuid];
-    busy.push_back(gpu.busy);
-    if (busy.size() > kMostHistory) busy.erase(busy.begin());
+    BusyHistory& busy = state.busy[gpu.gpu.uuid];
+    for (const auto& [time, ratio] : state.facts->past[gpu.gpu.uuid]) {
+      if (time <= now && time > now - kKept) busy.Add(time, ratio);
+    }
+    if (gpu.busy) busy.Add(now, *gpu.busy);
     there.insert(gpu.gpu.uuid);
   }
+  state.facts->past.clear();
   std::erase_if(state.busy, [&](const auto& entry) { return !there.contains(entry.first); });
   StayWithChosen(state);
 }
 
-void TakeText(WatchState& state, WatchPage page, std::int64_t job, std::string_view text) {
+void TakeText(WatchState& state, WatchPage page, std::int64_t job, std::string_view text,
+              std::size_t width) {
   if (state.page != page || state.job != job) return;
   state.text.clear();
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    state.text.push_back(PlainText(text.substr(0, end)));
+    for (std::string& line : BrokenLine(PlainText(text.substr(0, end)), width)) {
+      state.text.push_back(std::move(line));
+    }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
@@ -347,12 +374,20 @@ WatchAction PressKey(WatchState& state, const WatchKey& key, ScreenSize size) {
   } else if (pressed == "r") {
     state.reversed = !state.reversed;
     StayWithChosen(state);
+  } else if (pressed == "a") {
+    state.flat = !state.flat;
+    StayWithChosen(state);
   } else if (pressed == "u") {
     state.question = WatchQuestion::kUser;
     state.typed = state.user;
   } else if (pressed == "w" || pressed == "l" || pressed == "c") {
     const auto job = ChosenJob(state);
     if (!job) return {};
+    // Which of them is meant is not guessed at.
+    if (pressed == "c" && WatchRows(state)[state.at].jobs.size() > 1) {
+      state.said = "this row is several jobs: a shows each, so that one can be chosen";
+      return {};
+    }
     if (pressed != "c") {
       return OpenPage(state, pressed == "w" ? WatchPage::kWhy : WatchPage::kLog, *job);
     }

@@ -8,10 +8,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/job_record.h"
 #include "core/units.h"
+#include "report/jobs/job_rows.h"
 #include "report/jobs/job_tables.h"
 #include "report/watch/screen.h"
 
@@ -31,6 +33,25 @@ struct WatchFacts {
   std::vector<core::JobRecord> queue;  // the next to start first
   std::map<std::string, std::int64_t> counts;
   HostNow host;
+  // How busy GPUs were before, by uuid, as the server has kept it.
+  std::map<std::string, std::vector<std::pair<core::UnixMillis, core::Ratio>>> past = {};
+};
+
+// How busy a GPU was, by time: the mean of what was read in each part of kBusySlot.
+class BusyHistory {
+ public:
+  static constexpr core::UnixMillis kBusySlot = 15'000;
+
+  void Add(core::UnixMillis time, core::Ratio busy);
+  // The last `slots`, up to that of `now`; absent: nothing was read then.
+  std::vector<std::optional<core::Ratio>> Last(std::size_t slots, core::UnixMillis now) const;
+
+ private:
+  struct Mean {
+    double sum = 0;
+    int readings = 0;
+  };
+  std::map<core::UnixMillis, Mean> slots_;
 };
 
 enum class WatchSort { kIndex, kBusy, kMemory, kTogether };
@@ -42,8 +63,9 @@ struct WatchRow {
   enum class Kind { kGpu, kJob, kWaiting, kWords };
   Kind kind = Kind::kWords;
   const GpuNow* gpu = nullptr;
-  const core::JobRecord* job = nullptr;
+  const core::JobRecord* job = nullptr;  // of an array the first of those that are one row
   std::string words;
+  JobRow jobs = {};  // all of the row
 
   std::string Id() const;  // the same row after the next answer; empty: not to be chosen
 };
@@ -52,10 +74,11 @@ struct WatchState {
   std::optional<WatchFacts> facts;  // absent: nothing was answered yet
   std::string lost;                 // why the server does not answer now; empty: it does
   core::UnixMillis now = 0, answered = 0;
-  std::map<std::string, std::vector<std::optional<core::Ratio>>> busy;  // of each GPU's uuid
+  std::map<std::string, BusyHistory> busy;  // of each GPU's uuid
 
   WatchSort sort = WatchSort::kIndex;
   bool reversed = false;
+  bool flat = false;    // each job of an array is a row
   std::string user;     // only jobs of users whose names hold this; empty: of all
   std::string chosen;   // WatchRow::Id
   std::size_t at = 0;   // the row that has it, or had it
@@ -92,8 +115,10 @@ std::vector<WatchRow> WatchRows(const WatchState& state);
 
 // A new answer, at `now`: history grows, what was chosen stays chosen.
 void TakeFacts(WatchState& state, WatchFacts facts, core::UnixMillis now);
-// The text of the page that is open, for `job`; ignored where another one is open by now.
-void TakeText(WatchState& state, WatchPage page, std::int64_t job, std::string_view text);
+// The text of the page that is open, for `job`, broken to `width`; ignored where another one is
+// open by now.
+void TakeText(WatchState& state, WatchPage page, std::int64_t job, std::string_view text,
+              std::size_t width);
 
 WatchAction PressKey(WatchState& state, const WatchKey& key, ScreenSize size);
 
@@ -103,8 +128,6 @@ void KeepInView(WatchState& state, ScreenSize size);
 // As many lines as the screen has, none wider than it. REQUIRES: KeepInView for this size.
 Screen DrawWatch(const WatchState& state, ScreenSize size);
 
-// A running job's speed against itself alone.
-std::optional<core::Ratio> SpeedOf(const core::JobRecord& job);
 // The sum of the speeds on a GPU; absent: not of all known, or fewer than two.
 std::optional<double> SpeedTogether(const GpuNow& gpu, const std::vector<core::JobRecord>& running);
 // Lines of the list that fit.

@@ -100,14 +100,14 @@ TEST(Watch, ShowsGpusWithTheirResidentsTheHostAndTheQueue) {
       Lines(SomeState()),
       ElementsAre(
           "|sharewell top  box: policy sharewell, 2 GPUs, 2 running, 1 waiting",
-          "|cores ███░░░ 8 of 16 given  CPU ██░░░░ 25 %  memory ██░░░░ 14.9 GiB of 59.6 GiB",
-          "|GPU model busy                   memory",
-          ">  0 H200  █████░  97 %        █  █░░░░░ 27.9 GiB of 139.7 GiB  together 1.53x",
+          "|cores ███░░░ 8 of 16 given  CPU ██░░░░ 25 %  memory ██░░░░ 14.9 of 59.6 GiB",
+          "|GPU model busy         last 3 min    memory",
+          ">  0 H200  █████░  97 %            █  █░░░░░ 27.9 of 139.7 GiB  together 1.53x",
           "|       17 python3 train.py ann       speed  91 %  SMs  60 %   2.9 GiB  4 cores …",
           "|       18 python3 train.py bob       speed  62 %  SMs  60 %   2.9 GiB  4 cores …",
-          "|  1 H200  ······     -           █░░░░░ 27.9 GiB of 139.7 GiB  idle", "|queue",
+          "|  1 H200  ······     -               █░░░░░ 27.9 of 139.7 GiB  idle", "|queue",
           "|       19 python3 train.py ann       waiting  in 4 min  no GPU has room", "|", "|", "|",
-          "|", "|q quit  ? help  s sort: index  u user  w why  l log  c cancel"));
+          "|", "|q quit  ? help  s sort: index  a array  u user  w why  l log  c cancel"));
 }
 
 TEST(Watch, UsesTheRoomOfAWideScreenAndSurvivesATinyOne) {
@@ -142,14 +142,61 @@ TEST(Watch, TellsAGpuThatIsGivenAndNotUsedFromAnIdleOne) {
 
 TEST(Watch, KeepsAHistoryOfEachGpu) {
   WatchState state = SomeState();
-  for (const double busy : {0.0, 0.5}) {
+  core::UnixMillis time = kNow;
+  for (const double busy : {0.0, 0.25, 0.5}) {
     WatchFacts facts = SomeFacts();
     facts.gpus[0].busy = busy;
-    TakeFacts(state, facts, kNow);
+    facts.past["simulated-0"] = {{kNow - 30'000, 0.5}, {kNow - 3'600'000, 1.0}};
+    TakeFacts(state, facts, time += BusyHistory::kBusySlot);
   }
-  EXPECT_THAT(Lines(state)[3], HasSubstr("█▁▅"));
+  EXPECT_THAT(Lines(state)[3], HasSubstr(" ▅ █▁▃▅"));
   state.ascii = true;
-  EXPECT_THAT(Lines(state)[3], HasSubstr("#_+"));
+  EXPECT_THAT(Lines(state)[3], HasSubstr(" + #_-+"));
+}
+
+TEST(Watch, AMomentOfAGpuIsTheMeanOfWhatWasReadInIt) {
+  BusyHistory history;
+  for (const double busy : {0.0, 1.0, 0.5}) history.Add(30'000, busy);
+  history.Add(60'000, 1);
+  EXPECT_THAT(history.Last(4, 61'000),
+              ElementsAre(std::nullopt, std::optional(0.5), std::nullopt, std::optional(1.0)));
+  EXPECT_THAT(history.Last(1, 90'000), ElementsAre(std::nullopt));
+  EXPECT_THAT(BusyHistory().Last(2, 0), ElementsAre(std::nullopt, std::nullopt));
+}
+
+TEST(Watch, AnArrayIsOneRowUntilItIsUnfolded) {
+  WatchState state = SomeState();
+  WatchFacts facts = SomeFacts();
+  facts.queue.clear();
+  for (int i = 30; i < 34; ++i) {
+    facts.queue.push_back(AJob(i, "ann", Phase::kWaiting));
+    facts.queue.back().asked.name = fmt::format("lr=0.{}", i);
+    facts.queue.back().asked.array = fmt::format("x_{}", i);
+    facts.queue.back().reason = "no GPU has room";
+  }
+  TakeFacts(state, facts, kNow);
+  EXPECT_EQ(Lines(state)[8],
+            "|    30-33 lr=*             ann       4 waiting           no GPU has room");
+  Press(state, {WatchKey::Kind::kEnd, ""});
+  EXPECT_EQ(Press(state, Text("c")).kind, WatchAction::Kind::kNone);
+  EXPECT_THAT(Lines(state)[13], HasSubstr("several jobs"));
+  Press(state, Text("a"));
+  EXPECT_EQ(Lines(state)[8],
+            ">       30 lr=0.30          ann       waiting            no GPU has room");
+  EXPECT_EQ(Lines(state)[9], "|       31 lr=0.31          ann       waiting            the same");
+}
+
+TEST(Watch, CutsNoWordAndBreaksLongLines) {
+  EXPECT_EQ(TextOf(CutLine({{{"one two three"}}, false}, 9)), "one two…");
+  EXPECT_EQ(TextOf(CutLine({{{"one two"}, {"  4 cores"}, {"  2m"}}, false}, 14)), "one two …");
+  EXPECT_EQ(TextOf(CutLine({{{std::string(30, 'x')}}, false}, 9)), "xxxxxxxx…");
+  EXPECT_EQ(TextOf(CutLine({{{"one two"}}, false}, 7)), "one two");
+  EXPECT_EQ(TextOf(CutLine({{{"one two"}}, false}, 0)), "");
+  EXPECT_THAT(BrokenLine("a  column  and some words", 12),
+              ElementsAre("a  column ", "  and some", "  words"));
+  EXPECT_THAT(BrokenLine(std::string(12, 'x'), 5), ElementsAre("xxxxx", "  xxx", "  xxx", "  x"));
+  EXPECT_THAT(BrokenLine("", 5), ElementsAre(""));
+  EXPECT_THAT(BrokenLine("日本", 1), ElementsAre("日", "本"));
 }
 
 TEST(Watch, ATerminalWithoutUnicodeGetsAscii) {
@@ -168,7 +215,7 @@ TEST(Watch, ANameCannotDriveTheTerminal) {
       "\x1b[2J\x1b]0;x\x07\xc2\x9b"
       "31m\r\nx\xff\xe2\x80\xae";
   state.facts->queue[0].reason = "\x1b[31mred";
-  TakeText(state, WatchPage::kGpus, 0, "");
+  TakeText(state, WatchPage::kGpus, 0, "", 80);
   for (const std::string& line : Lines(state, {160, 14})) {
     EXPECT_THAT(line, Not(HasSubstr("\x1b")));
     EXPECT_THAT(line, Not(HasSubstr("\xc2\x9b")));
@@ -177,7 +224,7 @@ TEST(Watch, ANameCannotDriveTheTerminal) {
   EXPECT_THAT(Lines(state, {160, 14})[4], HasSubstr("?[2J?]0;x??31m??x??"));
   state.page = WatchPage::kLog;
   state.job = 17;
-  TakeText(state, WatchPage::kLog, 17, "one\x1b[2J\n\ttwo");
+  TakeText(state, WatchPage::kLog, 17, "one\x1b[2J\n\ttwo", 80);
   EXPECT_THAT(Lines(state), Contains("|one?[2J"));
 }
 
@@ -261,18 +308,18 @@ TEST(Watch, OpensTheWhyOfAJobAndItsLog) {
   const WatchAction why = Press(state, {WatchKey::Kind::kEnter, ""});
   EXPECT_EQ(why.kind, WatchAction::Kind::kWhy);
   EXPECT_EQ(why.job, 17);
-  TakeText(state, WatchPage::kWhy, 17, "it shares well\nwith job 18\n");
-  TakeText(state, WatchPage::kWhy, 18, "of another one");
+  TakeText(state, WatchPage::kWhy, 17, "it shares well\nwith job 18\n", 80);
+  TakeText(state, WatchPage::kWhy, 18, "of another one", 80);
   EXPECT_THAT(Lines(state)[2], testing::Eq("|why: job 17"));
   EXPECT_THAT(Lines(state)[4], testing::Eq("|with job 18"));
   EXPECT_EQ(Press(state, Text("q")).kind, WatchAction::Kind::kNone) << "back, not out";
   EXPECT_EQ(Press(state, Text("l")).kind, WatchAction::Kind::kLog);
   std::string log;
   for (int i = 1; i <= 50; ++i) log += fmt::format("step {}\n", i);
-  TakeText(state, WatchPage::kLog, 17, log);
+  TakeText(state, WatchPage::kLog, 17, log, 80);
   EXPECT_THAT(Lines(state), Contains("|step 50")) << "the end is kept in view";
   Press(state, {WatchKey::Kind::kPageUp, ""});
-  TakeText(state, WatchPage::kLog, 17, log + "step 51\n");
+  TakeText(state, WatchPage::kLog, 17, log + "step 51\n", 80);
   EXPECT_THAT(Lines(state), Not(Contains("|step 51"))) << "unless somebody reads above";
   EXPECT_EQ(Press(state, Text("e")).kind, WatchAction::Kind::kLog);
   EXPECT_TRUE(state.errors);

@@ -2,6 +2,7 @@
 
 #include "cli/args/server_flags.h"
 #include "cli/args/when.h"
+#include "cli/client/job_names.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
@@ -20,17 +21,17 @@ class ActCommand : public Command {
   explicit ActCommand(const char* action) : action_(action) {}
 
   void AddFlags(CLI::App& app) override {
-    app.add_option("jobs", jobs_, "numbers of jobs, or ranges: 71-370")
+    app.add_option("jobs", jobs_, "numbers of jobs, ranges (71-370), or names of your own jobs")
         ->type_name("JOB")
         ->required();
     flags_.Add(app);
   }
 
   core::Result<ExitCode> Run() override {
-    auto numbers = ParseJobs(jobs_);
-    RETURN_IF_ERROR(numbers);
     const auto client = flags_.Find();
     RETURN_IF_ERROR(client);
+    auto numbers = JobsToActOn(*client, jobs_);
+    RETURN_IF_ERROR(numbers);
     std::vector<json::Document> done;
     std::string text;
     std::vector<core::Error> errors;
@@ -67,7 +68,7 @@ class ActCommand : public Command {
         out.List("jobs", done, [&](const json::Document& job) { out.Value(job.root()); });
       });
     }
-    RETURN_IF_ERROR(WriteOut(text));
+    RETURN_IF_ERROR(flags_.json ? WriteOut(text) : WriteText(text));
     for (const core::Error& error : errors) WriteError(error.message);
     return errors.empty() ? kOk : kFinishedWithFailures;
   }

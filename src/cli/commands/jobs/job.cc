@@ -9,8 +9,6 @@
 namespace sharewell::cli {
 namespace {
 
-constexpr std::size_t kPageWidth = 100;
-
 class JobCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
@@ -31,8 +29,7 @@ class JobCommand : public Command {
     std::vector<core::JobRecord> one = {std::move(*job)};
     const auto gpus = client.Gpus();
     if (gpus) report::PutNeighbours(one, *gpus);
-    return PrintOut(report::JobPage(one[0], platform::UnixNow(),
-                                    std::min(OutWidth().value_or(kPageWidth), kPageWidth)));
+    return PrintText(report::JobPage(one[0], platform::UnixNow(), TextWidth()));
   }
 
  private:

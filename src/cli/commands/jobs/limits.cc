@@ -38,7 +38,7 @@ class LimitsCommand : public Command {
     if (!json::RootOf(parsed)["limits"].is_list()) {
       return core::FailedError("the server's answer has no limits in it; check --server");
     }
-    return PrintOut(AsTable(parsed->root()));
+    return PrintText(AsTable(parsed->root()));
   }
 
  private:

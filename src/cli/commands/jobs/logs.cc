@@ -46,20 +46,19 @@ class LogsCommand : public Command {
   }
 
   Result<ExitCode> Run() override {
-    const auto number = ParseJob(job_);
-    RETURN_IF_ERROR(number);
     std::optional<std::uint64_t> lines;
     if (!tail_.empty()) {
       const auto value = ParseWhole("--tail", tail_, 0, 1'000'000);
       RETURN_IF_ERROR(value);
       lines = *value;
     }
-    const auto client = flags_.Find();
-    RETURN_IF_ERROR(client);
-    const auto job = client->Job(*number);
+    const auto asked = FindJob(job_, flags_);
+    RETURN_IF_ERROR(asked);
+    const auto& [number, client] = *asked;
+    const auto job = client.Job(number);
     RETURN_IF_ERROR(job);
     if (job->attempt == 0) {
-      WriteErr(fmt::format("job {} has not run: {}\n", *number,
+      WriteErr(fmt::format("job {} has not run: {}\n", number,
                            report::StateInWords(*job, platform::UnixNow())));
     }
     std::vector<Stream> streams;
@@ -67,9 +66,9 @@ class LogsCommand : public Command {
     streams.push_back({.errors = true, .to_stderr = !errors_});
     for (Stream& stream : streams) {
       if (!lines) continue;
-      RETURN_IF_ERROR(Tail(*client, *number, stream, *lines));
+      RETURN_IF_ERROR(Tail(client, number, stream, *lines));
     }
-    return Follow(*client, *number, streams);
+    return Follow(client, number, streams);
   }
 
  private:

@@ -28,7 +28,6 @@ using core::Phase;
 using core::Result;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kRunWidth = 100;
 constexpr auto kLookAgain = std::chrono::seconds(5);  // whether an event was missed
 constexpr core::Seconds kOneWait{60};
 constexpr auto kFirstTry = std::chrono::milliseconds(5);
@@ -45,7 +44,7 @@ std::string JobLine(const JobRecord& job) {
       fmt::format("job {} {}: {}", job.number, report::PlainText(core::DisplayName(job.asked)),
                   report::StateInWords(job, platform::UnixNow()));
   if (core::IsOver(job.phase) && !job.note.empty()) text += "; " + report::PlainText(job.note);
-  return report::Wrapped(text, kRunWidth, 2) + "\n";
+  return report::Wrapped(text, kTextWidth, 2) + "\n";
 }
 
 class RunJobCommand : public Command {

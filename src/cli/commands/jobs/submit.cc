@@ -27,7 +27,6 @@ using core::Result;
 using core::UsageError;
 using Submissions = std::vector<core::Submission>;
 
-constexpr std::size_t kSubmitWidth = 100;
 constexpr std::size_t kMostConsidered = 1000;  // that a server looks at together
 constexpr core::Seconds kPatience{1};          // with when it should start
 
@@ -41,7 +40,11 @@ std::string NeedsLine(const core::Needs& needs) {
   const bool known = needs.profile != core::Profile{} || needs.gpu_memory_upper || needs.duration;
   const std::string text = known || needs.from.empty() ? "needs " + report::NeedsInWords(needs)
                                                        : report::PlainText(needs.from);
-  return "  " + report::Wrapped(text, kSubmitWidth, 4, 2) + "\n";
+  return "  " + report::Wrapped(text, TextWidth(), 4, 2) + "\n";
+}
+
+std::string NoteLine(const std::string& note) {
+  return "  " + report::Wrapped("note: " + report::PlainText(note), TextWidth(), 4, 2) + "\n";
 }
 
 std::string Head(const JobRecord& job) {
@@ -53,9 +56,9 @@ std::string Submitted(const std::vector<JobRecord>& jobs) {
   const JobRecord& first = jobs.front();
   if (jobs.size() == 1) {
     std::string text =
-        report::Wrapped(Head(first) + ": " + report::StateInWords(first, now), kSubmitWidth, 2) +
+        report::Wrapped(Head(first) + ": " + report::StateInWords(first, now), TextWidth(), 2) +
         "\n" + NeedsLine(first.believed);
-    if (!first.note.empty()) text += "  note: " + report::PlainText(first.note) + "\n";
+    if (!first.note.empty()) text += NoteLine(first.note);
     return text;
   }
   const auto on =
@@ -70,10 +73,10 @@ std::string Submitted(const std::vector<JobRecord>& jobs) {
   const auto waits = std::find_if(jobs.begin(), jobs.end(),
                                   [](const JobRecord& job) { return !report::HasItsPlace(job); });
   if (waits != jobs.end()) {
-    text += "  " +
-            report::Wrapped(Head(*waits) + " " + report::StateInWords(*waits, now), kSubmitWidth, 4,
-                            2) +
-            "\n";
+    text +=
+        "  " +
+        report::Wrapped(Head(*waits) + " " + report::StateInWords(*waits, now), TextWidth(), 4, 2) +
+        "\n";
   }
   return text + NeedsLine(first.believed);
 }
@@ -89,9 +92,9 @@ std::string WouldBe(const Considered& considered, std::size_t jobs) {
     text += "wait, nobody can tell how long";
   }
   if (!considered.why.empty()) text += ": " + report::PlainText(considered.why);
-  text = report::Wrapped(text, kSubmitWidth, 2) + "\n" + NeedsLine(considered.job.believed);
+  text = report::Wrapped(text, TextWidth(), 2) + "\n" + NeedsLine(considered.job.believed);
   if (!considered.job.note.empty()) {
-    text += "  note: " + report::PlainText(considered.job.note) + "\n";
+    text += NoteLine(considered.job.note);
   }
   return text;
 }
@@ -132,7 +135,8 @@ class SubmitCommand : public Command {
     if (one->image.empty() && client->IsHere()) {
       RETURN_IF_ERROR(CheckCommand(jobs.front()));
     }
-    if (dry_run_) return PrintOut(DryRun(*client, jobs));
+    if (dry_run_)
+      return flags_.json ? PrintOut(DryRun(*client, jobs)) : PrintText(DryRun(*client, jobs));
     return Submit(*client, jobs);
   }
 
@@ -153,7 +157,7 @@ class SubmitCommand : public Command {
     RETURN_IF_ERROR(answer);
     PutExpectedStart(client, *answer);
     if (!wait_) {
-      return PrintOut(flags_.json ? AsJson(*answer) : Result<std::string>(Submitted(*answer)));
+      return flags_.json ? PrintOut(AsJson(*answer)) : PrintText(Submitted(*answer));
     }
     // The answer goes to stderr: with --wait stdout is for what comes of it.
     if (!flags_.json) WriteErr(Submitted(*answer));
@@ -167,7 +171,7 @@ class SubmitCommand : public Command {
       if (!job.note.empty()) text += "; " + report::PlainText(job.note);
       text += '\n';
     }
-    auto told = PrintOut(flags_.json ? AsJson(*over) : Result<std::string>(text));
+    auto told = flags_.json ? PrintOut(AsJson(*over)) : PrintText(text);
     if (!told) return told;
     return static_cast<ExitCode>(ExitCodeOf(*over));
   }

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "catalogue/gpu_catalogue.h"
-#include "cli/args/server_flags.h"
 #include "cli/args/values.h"
+#include "cli/client/job_names.h"
 #include "cli/commands/jobs/script_digest.h"
 #include "core/result.h"
 #include "core/text/quoted.h"

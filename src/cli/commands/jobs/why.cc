@@ -10,8 +10,6 @@
 namespace sharewell::cli {
 namespace {
 
-constexpr std::size_t kWhyWidth = 100;
-
 class WhyCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
@@ -32,12 +30,11 @@ class WhyCommand : public Command {
       why->sentences.push_back("it " +
                                report::StartInWords(*why->expected_start, platform::UnixNow()));
     }
-    const std::size_t width = std::min(OutWidth().value_or(kWhyWidth), kWhyWidth);
     std::string text;
     for (const std::string& sentence : why->sentences) {
-      text += report::Wrapped(report::PlainText(sentence), width, 2) + "\n";
+      text += report::Wrapped(report::PlainText(sentence), TextWidth(), 2) + "\n";
     }
-    return PrintOut(text);
+    return PrintText(text);
   }
 
  private:

@@ -69,7 +69,8 @@ class DoctorCommand : public Command {
                                       .state = state,
                                       .dcgm_library = collect::GivenDcgmLibrary()},
                                      store);
-    RETURN_IF_ERROR(WriteOut(json_ ? report::HealthJson(rows) : report::HealthText(rows)));
+    RETURN_IF_ERROR(json_ ? WriteOut(report::HealthJson(rows))
+                          : WriteText(report::HealthText(rows)));
     return kOk;
   }
 
@@ -81,7 +82,8 @@ class DoctorCommand : public Command {
     }
     const auto rows = ExamineSecurity(
         FindInstallation({.root = root_, .store = store_, .state = state_}), platform::UnixNow());
-    RETURN_IF_ERROR(WriteOut(json_ ? report::SecurityJson(rows) : report::SecurityText(rows)));
+    RETURN_IF_ERROR(json_ ? WriteOut(report::SecurityJson(rows))
+                          : WriteText(report::SecurityText(rows)));
     const bool wrong = std::any_of(rows.begin(), rows.end(), [](const study::SecurityRow& row) {
       return row.standing == study::Standing::kWrong;
     });

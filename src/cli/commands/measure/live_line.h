@@ -9,7 +9,7 @@
 
 namespace sharewell::cli {
 
-// "warming up 3 s | 27.8 steps/s | GPU 97 % SM 81 % 12.3 GB | 1.5 cores 4.5 GB".
+// "warming up 3 s | 27.8 steps/s | GPU 97 % SM 81 % 11.5 GiB | 1.5 cores 4.2 GiB".
 std::string LiveText(const study::WatchLine& line);
 
 class LiveLine {

@@ -74,7 +74,7 @@ class ProfilesCommand : public Command {
                       : action_ == "plot"    ? Plot()
                                              : Delete();
     RETURN_IF_ERROR(text);
-    RETURN_IF_ERROR(WriteOut(*text));
+    RETURN_IF_ERROR(json_ || action_ == "export" ? WriteOut(*text) : WriteText(*text));
     return kOk;
   }
 

@@ -53,7 +53,7 @@ class PredictCommand : public Command {
   core::Result<ExitCode> Run() override {
     auto text = Text();
     RETURN_IF_ERROR(text);
-    RETURN_IF_ERROR(WriteOut(*text));
+    RETURN_IF_ERROR(json_ || csv_ ? WriteOut(*text) : WriteText(*text));
     return kOk;
   }
 

@@ -76,8 +76,8 @@ class RecommendCommand : public Command {
     RETURN_IF_ERROR(trained);
     const auto answer = study::recommend::Recommend(*ask, *trained, *catalogue);
     RETURN_IF_ERROR(answer);
-    RETURN_IF_ERROR(WriteOut(json_ ? report::RecommendationJson(*answer)
-                                   : report::RecommendationText(*answer)));
+    RETURN_IF_ERROR(json_ ? WriteOut(report::RecommendationJson(*answer))
+                          : WriteText(report::RecommendationText(*answer)));
     return kOk;
   }
 

@@ -74,7 +74,8 @@ class GpusCommand : public Command {
     if (catalogue_) {
       RETURN_IF_ERROR(catalogue.Extend(*catalogue_));
     }
-    RETURN_IF_ERROR(WriteOut(json_ ? AsJson(catalogue.models()) : AsTable(catalogue.models())));
+    RETURN_IF_ERROR(json_ ? WriteOut(AsJson(catalogue.models()))
+                          : WriteText(AsTable(catalogue.models())));
     return kOk;
   }
 

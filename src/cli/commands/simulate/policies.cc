@@ -45,7 +45,7 @@ class PoliciesCommand : public Command {
 
   core::Result<ExitCode> Run() override {
     const auto entries = policy::Entries();
-    RETURN_IF_ERROR(WriteOut(json_ ? AsJson(entries) : AsTable(entries)));
+    RETURN_IF_ERROR(json_ ? WriteOut(AsJson(entries)) : WriteText(AsTable(entries)));
     return kOk;
   }
 

@@ -159,7 +159,8 @@ class SimulateCommand : public Command {
       files.push_back({"summary.json", json});
       RETURN_IF_ERROR(WriteFiles(*flags_.out, files));
     }
-    RETURN_IF_ERROR(WriteOut(flags_.json ? json : report::SimulationTable(report)));
+    RETURN_IF_ERROR(flags_.json ? WriteOut(json)
+                                : WriteText(report::SimulationTable(report, TextWidth())));
     const bool early = request->options.until.has_value();
     if (report.seeds.empty()) return Judge(report.results, early);
     ExitCode code = kOk;

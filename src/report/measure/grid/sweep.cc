@@ -18,6 +18,7 @@ using study::SweepCell;
 using study::SweepResult;
 
 constexpr std::size_t kMostRows = 500;
+constexpr core::Ratio kMostUncertain = 0.05;  // of a rate that a knee may be read from
 
 const char* UnitOf(const SweepResult& result) {
   return result.unit == study::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
@@ -103,6 +104,21 @@ std::string Reasons(const SweepResult& result) {
   return text;
 }
 
+// A knee is where little is lost: rates that are known worse than that show none. Nothing where
+// they are known well enough.
+std::string KneeDoubt(const SweepResult& result) {
+  double worst = 0;
+  for (const SweepCell& cell : result.cells) {
+    if (cell.state == CellState::kDone)
+      worst = std::max(worst, cell.summary.uncertainty.value_or(0));
+  }
+  if (worst <= kMostUncertain) return {};
+  return fmt::format(
+      "Do not rely on it: rates above are known to ±{} at worst, and this looks for a loss of {}.\n"
+      "Measure again while nothing else uses the machine, or for longer (`seconds` in the file).\n",
+      Percent(worst), Percent(1 - study::kKneeKeeps));
+}
+
 std::string KneeText(const SweepResult& result) {
   std::string text;
   for (const study::SweepPlot& plot : result.plots) {
@@ -125,7 +141,7 @@ std::string KneeText(const SweepResult& result) {
     text += fmt::format("\nthe fewest {} that keep {} of the best throughput\n{}", plot.axis,
                         Percent(study::kKneeKeeps), table.Text());
   }
-  return text;
+  return text.empty() ? text : text + KneeDoubt(result);
 }
 
 }  // namespace
