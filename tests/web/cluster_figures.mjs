@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 const used = (user, over = {}) => ({ user, jobs: 3, failed: 1, gpu_hours: 7.25, known_gpu_hours: 4.5, idle_gpu_hours: 1.75, failed_gpu_hours: 0.66, wait_mean_seconds: 754,
                                      wait_median_seconds: 61.5, speed_mean: 0.437, ...over });
 const { user: _none, ...ALL } = used("", { jobs: 8, gpu_hours: 14.5, idle_gpu_hours: 2.25, failed_gpu_hours: 1.11 });
-const USAGE = {
+export const USAGE = {
   schema: 1, from_ms: now - 24 * HOUR, to_ms: now, gpus: 2, cut: true, all: ALL,
   users: [used(BAD), used("bo", { jobs: 5, gpu_hours: 5.8, known_gpu_hours: 0, idle_gpu_hours: null, failed_gpu_hours: 12.34, wait_mean_seconds: null, wait_median_seconds: null, speed_mean: null }),
           used(FORMULA, { gpu_hours: 1.45 })],
@@ -28,7 +28,7 @@ const JOBS = [job(5, { name: BAD, user: BAD, phase: "finished", submitted_ms: no
 const row = (name, over = {}) => ({ name, jobs: 42, finished: 41, makespan_seconds: 7290, jct_mean_seconds: 3725, queueing_mean_seconds: 754, slowdown_mean: 1.234, busy: 0.613, moves: 2, ooms: 3,
                                     curves: { jct_seconds: [60, 120, 600, 7200], queueing_seconds: [0, 30, 90, 300], slowdown: [1, 1.1, 1.25, 1.5] }, ...over });
 const changed = (number, over = {}) => ({ number, name: BAD, user: "bo", before_seconds: 1000, after_seconds: 250, ...over });
-const WHATIF = {
+export const WHATIF = {
   schema: 1, jobs: 42, remarks: ["left out: 1 job of unknown length"],
   policies: [row("slot", { jct_mean_seconds: 7450 }), row("sharewell", { makespan_seconds: 3690, busy: null, ooms: 0 })],
   really: row("really", { jobs: 40, jct_mean_seconds: 3000, slowdown_mean: null, curves: { jct_seconds: [100], queueing_seconds: [], slowdown: [] } }),

@@ -6,7 +6,9 @@ import { spawnSync } from "node:child_process";
 import { accessible, Complaints, openBrowser, PATIENCE, ROOT, Server, shot, until } from "./harness.mjs";
 import { checkFigures } from "./figures.mjs";
 import { checkPages } from "./figures_pages.mjs";
+import { checkJobs } from "./jobs.mjs";
 import { checkMany } from "./many.mjs";
+import { checkScreens } from "./screens.mjs";
 import { checkCluster, checkSimulate } from "./cluster_figures.mjs";
 
 const MODEL = join(ROOT, "fuzz/corpus/onnx/tv_alexnet_224.onnx");
@@ -180,10 +182,13 @@ async function run() {
       for (const name of PAYLOADS) {
         await server.ask("POST", "/api/v1/jobs", { name, command: ["echo", name], folder: server.folder, gpus: 0, held: true });
       }
-      await until("the queue shows them", async () => {
-        const queue = await textOf("#queue");
-        return PAYLOADS.every((words) => queue.includes(words));
+      await until("the queue shows the first of them", async () => (await textOf("#queue")).includes(PAYLOADS[0]));
+      await page.click("#queue a.more");
+      await until("the Jobs page shows them", async () => {
+        const list = await textOf("#job-list");
+        return PAYLOADS.every((words) => list.includes(words));
       });
+      await shot(page, "jobs-real");
       const { jobs } = await server.ask("GET", "/api/v1/jobs?phase=held");
       for (const job of jobs.slice(0, 3)) {
         await go(`job/${job.number}`);
@@ -312,14 +317,20 @@ async function run() {
       await server.start();
       await page.waitForSelector("#connection[data-state=live]", { timeout: PATIENCE });
       await server.ask("POST", "/api/v1/jobs", { name: "after the restart", command: ["true"], folder: server.folder, gpus: 0, held: true });
-      await until("the new job is shown", async () => (await textOf("#queue")).includes("after the restart"));
+      await until("the new job is shown", async () => (await textOf("#queue")).includes(`and ${PAYLOADS.length} more`));
       complaints.expecting = false;
     });
     await step("a change shows within a second", async () => {
       const began = Date.now();
       await server.ask("POST", "/api/v1/jobs", { name: "a change", command: ["true"], folder: server.folder, gpus: 0, held: true });
-      await until("the change is shown", async () => (await textOf("#queue")).includes("a change"));
+      await until("the change is shown", async () => (await textOf("#queue")).includes(`and ${PAYLOADS.length + 1} more`));
       console.log(`   shown after ${Date.now() - began} ms`);
+      await go("jobs");
+      await until("the Jobs page has it", async () => (await textOf("#job-list")).includes("a change"));
+      const again = Date.now();
+      await server.ask("POST", "/api/v1/jobs", { name: "another change", command: ["true"], folder: server.folder, gpus: 0, held: true });
+      await until("it is shown there too", async () => (await textOf("#job-list")).includes("another change"));
+      console.log(`   on the Jobs page after ${Date.now() - again} ms`);
     });
     await step("readable on a tablet, by keyboard too", async () => {
       await page.setViewportSize({ width: 820, height: 1100 });
@@ -329,10 +340,14 @@ async function run() {
       await shot(page, "now-tablet");
       await page.evaluate(() => document.activeElement?.blur());
       await page.keyboard.press("2");
+      await page.waitForURL(/#\/jobs/);
+      await page.keyboard.press("3");
       await page.waitForURL(/#\/cluster/);
       await page.keyboard.press("1");
       await page.waitForURL(/#\/now/);
     });
+    await step("five thousand jobs are searched, sorted and folded", async () => checkJobs(browser, server.url, complaints));
+    await step("every page on a phone, a tablet and a desk, light and dark", async () => checkScreens(browser, server.url, complaints, token));
     await step("a thousand GPUs fold into a heat map", async () => checkMany(browser, server.url, complaints));
   } finally {
     await browser.close();

@@ -53,7 +53,7 @@ const PROFILES = { schema: 1, profiles: [{ id: 1, name: BAD, created_unix_ms: no
   cpu_curve: [[1, 0.31], [4, 0.83], [8, 1]] }] };
 const PREDICTION = { schema: 1, needs: needs(), core_curve: [[1, 0.42], [2, 0.81], [4, 1]] };
 
-function answers(url) {
+export function answers(url) {
   switch (url.pathname) {
     case "/api/v1/jobs/42": return JOB;
     case "/api/v1/jobs/42/why": return { schema: 1, number: 42, phase: "finished", why: [BAD, "shares well with job 43"], expected_start_ms: null };

@@ -111,10 +111,11 @@ export async function shot(page, name) {
   await page.screenshot({ path: join(SHOTS, `${name}.png`) });
 }
 
-/** axe-core finds nothing serious on the page as it is. */
-export async function accessible(page, what, rules = {}) {
-  await page.evaluate(AXE);
-  const found = await page.evaluate(async (given) => (await window.axe.run(document, { resultTypes: ["violations"], rules: given })).violations, rules);
+/** axe-core finds nothing serious on the page as it is. `only`: of these rules alone. */
+export async function accessible(page, what, rules = null, only = null) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  const given = { resultTypes: ["violations"], ...(only ? { runOnly: { type: "rule", values: only } } : {}), ...(rules ? { rules } : {}) };
+  const found = await page.evaluate(async (options) => (await window.axe.run(document, options)).violations, given);
   const serious = found.filter((one) => one.impact === "serious" || one.impact === "critical");
   const words = serious.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary}`).join("; ")}`);
   assert.deepEqual(words, [], `axe on ${what}`);

@@ -197,7 +197,7 @@ try {
   await updates(server, opened.page);
   await manyPages(server, opened.page);
   await opened.browser.close();
-  for (const [route, shown, name] of [["job/2000", "#samples canvas", "job"], ["workloads", "#predictor", "workloads"], ["cluster", "svg .span, svg a", "cluster"]]) {
+  for (const [route, shown, name] of [["jobs", ".job-line", "jobs"], ["job/2000", "#samples canvas", "job"], ["workloads", "#predictor", "workloads"], ["cluster", "svg .span, svg a", "cluster"]]) {
     opened = await onePage(server.url, route, shown, name, complaints);
     await opened.browser.close();
   }

@@ -30,6 +30,14 @@ export async function checkMany(browser, url, complaints) {
   await page.focus(".heat");
   await page.keyboard.press("ArrowRight");
   await until("the next GPU is told", async () => (await page.textContent(".heat-card .note")).startsWith("GPU 1 "));
+  // A click on a GPU goes to its job, or to its jobs; back to the map.
+  await page.click(".heat rect[data-i='4']");
+  await page.waitForURL(/#\/job\/4$/, { timeout: PATIENCE });
+  await page.goBack();
+  await page.click(".heat rect[data-i='3']", { timeout: PATIENCE });
+  await page.waitForURL(/#\/jobs\?q=state:running\+gpu:3$/, { timeout: PATIENCE });
+  await page.goBack();
+  await page.waitForSelector(".heat .cell", { timeout: PATIENCE });
   // How long the page works on new figures of every GPU.
   round = 1;
   const took = await page.evaluate(() => new Promise((done) => {

@@ -2,6 +2,7 @@
 // the address behind '#', so that each can be linked.
 import { get, hasToken, onToken, setToken, signIn, wordsOf } from "./lib/api";
 import type { Limits } from "./lib/api_types";
+import { moved } from "./lib/address";
 import { announce, h, show } from "./lib/dom";
 import { duration } from "./lib/format";
 import { live } from "./lib/live";
@@ -10,6 +11,7 @@ import { openDialog } from "./dialogs/dialog";
 import { openSubmit } from "./dialogs/submit";
 import { clusterPage } from "./pages/cluster";
 import { jobPage } from "./pages/job";
+import { jobsPage } from "./pages/jobs";
 import { nowPage } from "./pages/now";
 import { predictPage } from "./pages/predict";
 import { simulatePage } from "./pages/simulate";
@@ -17,6 +19,7 @@ import { workloadsPage } from "./pages/workloads";
 
 const PAGES: [string, string, MakePage][] = [
   ["now", "Now", nowPage],
+  ["jobs", "Jobs", jobsPage],
   ["cluster", "Cluster", clusterPage],
   ["workloads", "Workloads", workloadsPage],
   ["predict", "Predict", predictPage],
@@ -24,7 +27,7 @@ const PAGES: [string, string, MakePage][] = [
 ];
 
 let page: Page | null = null;
-let shown = "";
+let here = "";
 let user: string | null = null;
 
 function element(id: string): HTMLElement {
@@ -64,16 +67,15 @@ async function learnUser(): Promise<void> {
 function go(): void {
   const code = takeCode();
   if (code) void useCode(code);
-  const [name = "now", argument = ""] = location.hash.replace(/^#\/?/, "").split("/");
-  const route = `${name || "now"}/${argument}`;
-  if (route === shown) return;
-  shown = route;
+  if (!moved()) return;
+  const [, name = "", argument = ""] = /^#?\/?([^/?]*)\/?(.*)$/.exec(location.hash) ?? [];
+  here = name || "now";
   page?.stop();
   const main = element("main");
   main.replaceChildren();
-  const make = name === "job" ? jobPage : PAGES.find(([path]) => path === (name || "now"))?.[2];
+  const make = here === "job" ? jobPage : PAGES.find(([path]) => path === here)?.[2];
   if (make) {
-    page = make(main, decodeURIComponent(argument));
+    page = make(main, argument);
   } else {
     page = null;
     main.append(h("h1", {}, "There is no such page"), h("p", {}, h("a", { href: "#/now" }, "What happens now")));
@@ -87,11 +89,11 @@ function connection(): HTMLElement {
   const words = {
     connecting: "connecting",
     live: "live",
-    lost: `connection lost, trying again${live.stream.lostSince ? ` (${duration((Date.now() - live.stream.lostSince) / 1000)})` : ""}`,
-    refused: "this server wants a token",
+    lost: `no connection${live.stream.lostSince ? ` for ${duration((Date.now() - live.stream.lostSince) / 1000)}` : ""}`,
+    refused: "wants a token",
   }[live.stream.state];
-  return h("span", { class: `connection is-${live.stream.state}`, id: "connection", "data-state": live.stream.state },
-           h("span", { class: "dot", "aria-hidden": "true" }), words);
+  return h("span", { class: `connection is-${live.stream.state}`, id: "connection", "data-state": live.stream.state, title: words },
+           h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "told" }, words));
 }
 
 function theme(): "light" | "dark" {
@@ -107,22 +109,23 @@ function turnTheme(): void {
 }
 
 function drawHeader(): void {
-  const here = shown.split("/")[0];
   const server = live.now?.server;
   const other = theme() === "dark" ? "light" : "dark";
   show(element("header"),
-    h("a", { class: "brand", href: "#/now" }, h("span", { class: "logo", "aria-hidden": "true" },
-      h("i"), h("i"), h("i")), "Sharewell"),
+    h("a", { class: "brand", href: "#/now", "aria-label": "Sharewell" }, h("span", { class: "logo", "aria-hidden": "true" },
+      h("i"), h("i"), h("i")), h("span", { class: "brand-name" }, "Sharewell")),
     h("nav", { "aria-label": "Pages" }, ...PAGES.map(([path, title]) =>
-      h("a", { href: `#/${path}`, "aria-current": here === path ? "page" : null }, title))),
+      h("a", { href: `#/${path}`, "aria-current": here === path ? "page" : here === "job" && path === "jobs" ? "true" : null }, title))),
     h("span", { class: "spacer" }),
     server ? h("span", { class: "where", title: `version ${server.version}` }, server.node, h("span", { class: "dim" }, ` · ${server.policy}`)) : null,
     connection(),
-    h("button", { class: "quiet", id: "token", onclick: openToken },
-      hasToken() ? (user ?? "signed in") : "Read-only · sign in"),
+    h("button", { class: "quiet", id: "token", onclick: openToken,
+                  "aria-label": hasToken() ? `Sign ${user ?? "this user"} out` : "Read-only · sign in" },
+      ...(hasToken() ? [user ?? "signed in"] : [h("span", { class: "wide-only" }, "Read-only · "), "sign in"])),
     h("button", { class: "quiet", id: "theme", onclick: turnTheme, "aria-label": `Switch to ${other} colours`,
                   title: `Switch to ${other} colours` }, theme() === "dark" ? "☀" : "☾"),
-    h("button", { class: "primary", id: "submit", onclick: () => (hasToken() ? openSubmit() : openToken()) }, "Submit a job"));
+    h("button", { class: "primary", id: "submit", onclick: () => (hasToken() ? openSubmit() : openToken()) },
+      "Submit", h("span", { class: "wide-only" }, " a job")));
 }
 
 function openToken(): void {

@@ -146,7 +146,7 @@ export class Chart {
       legend: { live: true },
       scales: {
         x: { time: true, range: () => [this.data.from / 1000, this.data.to / 1000] },
-        y: { range: (_plot, _least, top) => [0, Math.max(top ?? 0, most, 1e-9) * 1.08] },
+        y: { range: (_plot, _least, top) => [0, (Math.max(top ?? 0, most) || (data.unit.startsWith("%") ? 100 : 1)) * 1.08] },
       },
       axes: [{ ...axis, space: 70, values: (_plot, times) => times.map((time) => clockTick(time, data.to - data.from)) }, { ...axis, size: 46, values: (_plot, values) => values.map(tick) }],
       series: [

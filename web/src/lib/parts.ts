@@ -31,9 +31,10 @@ export function bar(share: number, text: string, kind = ""): HTMLElement {
   return h("div", { class: "bar", role: "img", "aria-label": text }, wide(h("span", { class: `fill ${kind}` }), share));
 }
 
+/** On a phone each row is a block of its own, and each cell says of which column it is. */
 export function table(caption: string, columns: string[], rows: Child[][], right: number[] = []): HTMLElement {
   const cell = (tag: "td" | "th", index: number, child: Child) =>
-    h(tag, { class: right.includes(index) ? "right" : null, scope: tag === "th" ? "col" : null }, child);
+    h(tag, { class: right.includes(index) ? "right" : null, scope: tag === "th" ? "col" : null, "data-label": tag === "td" ? columns[index] : null }, child);
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
     h("table", {},
       h("caption", { class: "visually-hidden" }, caption),

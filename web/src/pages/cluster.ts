@@ -9,7 +9,9 @@ import { count, number } from "../lib/format";
 import { live } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { card, note, problem } from "../lib/parts";
+import { onPhone, onTurn } from "../lib/phone";
 import { beganAt, gantt, MOST_ROWS } from "./cluster_gantt";
+import { ganttList } from "./cluster_list";
 import { savingsCard, useTiles, usersCard } from "./cluster_use";
 
 const RANGES: [string, number][] = [["15 min", 900e3], ["1 h", 3600e3], ["6 h", 6 * 3600e3], ["24 h", 86400e3], ["7 days", 7 * 86400e3], ["30 days", 30 * 86400e3]];
@@ -111,7 +113,7 @@ export const clusterPage: MakePage = (at, argument) => {
         } }, words)))),
       said ? problem(said) : null,
       usage ? useTiles(usage) : null,
-      card("Who had which GPU", {}, !asked && jobs.length === 0 ? note("Asking the server …") : gantt(gpus, jobs, from, to),
+      card("Who had which GPU", {}, !asked && jobs.length === 0 ? note("Asking the server …") : (onPhone() ? ganttList : gantt)(gpus, jobs, from, to),
         note("Of each job its last attempt; earlier ones are not told apart."),
         gpus.length > MOST_ROWS ? note(`The first ${MOST_ROWS} of ${count(gpus.length, "GPU")} are shown.`) : null,
         cut ? note(`Only the newest ${number(jobs.length, 0)} jobs are drawn.`) : null,
@@ -131,6 +133,7 @@ export const clusterPage: MakePage = (at, argument) => {
   at.append(body, chartCard, below);
   until.add(live.stream.onEvent(() => void ask()));
   until.every(5000, draw);
+  until.add(onTurn(draw));
   until.every(30_000, () => void ask());
   const recolour = () => chart?.make();
   window.addEventListener("themechange", recolour);

@@ -3,8 +3,10 @@ import type { Gpu, Job } from "../lib/api_types";
 import { COLOURS } from "../lib/colours";
 import { svg } from "../lib/dom";
 import { clock, duration, nameOf } from "../lib/format";
+import { forFingers } from "../lib/phone";
 
-const LEFT = 92, LANE = 16, GAP = 8, WIDTH = 1200, BOTTOM = 24;
+const LEFT = 92, LANE = 16, GAP = 8, BOTTOM = 24;
+const DESK = 1200, TABLET = 780;  // as wide as it is shown, more or less, so that its words can be read
 export const MOST_ROWS = 40;
 
 interface Span {
@@ -53,27 +55,28 @@ function tickWords(time: number, range: number): string {
 }
 
 export function gantt(gpus: Gpu[], jobs: Job[], from: number, to: number): SVGElement {
-  const x = (time: number) => LEFT + ((time - from) / (to - from)) * (WIDTH - LEFT);
+  const width = forFingers() ? TABLET : DESK;
+  const x = (time: number) => LEFT + ((time - from) / (to - from)) * (width - LEFT);
   const parts: SVGElement[] = [];
   let y = 4;
   for (const gpu of gpus.slice(0, MOST_ROWS)) {
     const { spans, lanes } = lanesOf(jobs.filter((job) => ranOn(job, gpu.uuid)), from, to);
     const height = lanes * LANE;
     parts.push(svg("text", { x: 0, y: y + height / 2 + 4 }, `GPU ${gpu.index}`, svg("tspan", { class: "dim" }, ` ${gpu.model}`)),
-               svg("rect", { x: LEFT, y, width: WIDTH - LEFT, height, class: "lane", rx: 3 }));
+               svg("rect", { x: LEFT, y, width: width - LEFT, height, class: "lane", rx: 3 }));
     for (const { job, from: begin, to: end, lane } of spans) {
-      const width = Math.max(1.5, x(end) - x(begin));
+      const long = Math.max(1.5, x(end) - x(begin));
       const words = `job ${job.number} ${nameOf(job)} of ${job.user}: ${clock(begin)}, ${duration((end - begin) / 1000)}`;
       parts.push(svg("a", { href: `#/job/${job.number}`, "aria-label": words },
-        svg("rect", { x: x(begin), y: y + lane * LANE, width, height: LANE, rx: 2, class: `span c${job.number % COLOURS}` }, svg("title", {}, words)),
-        width > 34 ? svg("text", { x: x(begin) + 5, y: y + lane * LANE + 12, class: "span-text" }, `#${job.number}`) : null));
+        svg("rect", { x: x(begin), y: y + lane * LANE, width: long, height: LANE, rx: 2, class: `span c${job.number % COLOURS}` }, svg("title", {}, words)),
+        long > 34 ? svg("text", { x: x(begin) + 5, y: y + lane * LANE + 12, class: "span-text" }, `#${job.number}`) : null));
     }
     y += height + GAP;
   }
   for (const time of ticks(from, to)) {
     parts.unshift(svg("line", { x1: x(time), x2: x(time), y1: 0, y2: y, class: "grid" }));
-    const last = x(time) > WIDTH - 18;  // its words would be cut
-    parts.push(svg("text", { x: last ? WIDTH : x(time), y: y + 14, "text-anchor": last ? "end" : "middle", class: "dim" }, tickWords(time, to - from)));
+    const last = x(time) > width - 18;  // its words would be cut
+    parts.push(svg("text", { x: last ? width : x(time), y: y + 14, "text-anchor": last ? "end" : "middle", class: "dim" }, tickWords(time, to - from)));
   }
-  return svg("svg", { viewBox: `0 0 ${WIDTH} ${y + BOTTOM}`, role: "group", "aria-label": "Which job had which GPU when" }, ...parts);
+  return svg("svg", { viewBox: `0 0 ${width} ${y + BOTTOM}`, role: "group", "aria-label": "Which job had which GPU when" }, ...parts);
 }

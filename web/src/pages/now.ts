@@ -1,12 +1,16 @@
 // Now: every GPU and who is on it, the machine under them, and the queue with its reasons.
 import type { Gpu, Job } from "../lib/api_types";
+import { jobsAddress } from "../lib/address";
 import { jobColours } from "../lib/colours";
 import { h, show, wide } from "../lib/dom";
-import { bytes, clock, count, guestInWords, nameOf, number, percent, since, slowerThanPredicted, times, until, UNKNOWN } from "../lib/format";
+import { bytes, clock, count, guestInWords, number, percent, since, slowerThanPredicted, times, until, UNKNOWN } from "../lib/format";
+import { whyQuery } from "../lib/job_query";
 import { live, MANY_GPUS, type Now } from "../lib/live";
 import { Until, type MakePage } from "../lib/page";
 import { bar, card, jobLink, note, phasePill, problem, table } from "../lib/parts";
 import { GpuHeatMap } from "./now_heat";
+
+const MOST_REASONS = 12;
 
 /** Below this share of the time at work, a GPU that somebody has is wasted. */
 export const WASTED_BELOW = 0.05;
@@ -24,6 +28,11 @@ export function stateOf(gpu: Gpu): State {
   if (gpu.jobs.length === 0) return gpu.strangers.some((one) => one.busy) ? "taken" : "idle";
   if (gpu.busy === null) return "unknown";
   return gpu.busy < WASTED_BELOW ? "wasted" : "working";
+}
+
+/** The Jobs page with who is on it; of an idle GPU, with who was. */
+export function jobsOn(gpu: Gpu): string {
+  return jobsAddress(`${gpu.jobs.length > 0 ? "state:running " : ""}gpu:${gpu.index}`);
 }
 
 interface Part {
@@ -75,7 +84,7 @@ function gpuCard(gpu: Gpu, jobs: Map<number, Job>): HTMLElement {
     ["power", gpu.power_watts === null ? UNKNOWN : `${number(gpu.power_watts, 0)} W`],
   ];
   return h("article", { class: `card gpu s-${state}`, "data-key": gpu.uuid, "data-gpu": gpu.index },
-    h("header", {}, h("h3", {}, `GPU ${gpu.index}`, h("span", { class: "dim" }, ` ${gpu.model}`),
+    h("header", {}, h("h3", {}, h("a", { href: jobsOn(gpu) }, `GPU ${gpu.index}`), h("span", { class: "dim" }, ` ${gpu.model}`),
       gpu.simulated ? h("span", { class: "tag" }, "simulated") : null),
       h("span", { class: `state s-${state}` }, STATE_WORDS[state])),
     gpu.problem ? h("p", { class: "problem" }, gpu.problem) : null,
@@ -95,8 +104,9 @@ function gpuCard(gpu: Gpu, jobs: Map<number, Job>): HTMLElement {
       h("span", {}, h("span", { class: "dim" }, `${name} `), h("span", { "data-figure": name ?? "" }, value ?? UNKNOWN)))));
 }
 
-function tile(value: string, words: string, id: string, kind = ""): HTMLElement {
-  return h("div", { class: `tile ${kind}`, "data-tile": id }, h("b", {}, value), h("span", {}, words));
+function tile(value: string, words: string, id: string, kind = "", jobs = ""): HTMLElement {
+  const parts = [h("b", {}, value), h("span", {}, words)];
+  return jobs ? h("a", { class: `tile ${kind}`, "data-tile": id, href: jobsAddress(jobs) }, ...parts) : h("div", { class: `tile ${kind}`, "data-tile": id }, ...parts);
 }
 
 function summary(now: Now): HTMLElement {
@@ -108,8 +118,8 @@ function summary(now: Now): HTMLElement {
   return h("div", { class: "tiles" },
     tile(`${used} of ${now.gpus.length}`, "GPUs in use", "gpus"),
     tile(number(shared, 0), "shared by several jobs", "shared"),
-    tile(number((now.counts["running"] ?? 0) + (now.counts["starting"] ?? 0) + (now.counts["stopping"] ?? 0), 0), "jobs running", "running"),
-    tile(number(waiting, 0), now.counts["held"] ? `waiting, ${now.counts["held"]} of them held` : "waiting", "waiting"),
+    tile(number((now.counts["running"] ?? 0) + (now.counts["starting"] ?? 0) + (now.counts["stopping"] ?? 0), 0), "jobs running", "running", "", "state:running"),
+    tile(number(waiting, 0), now.counts["held"] ? `waiting, ${now.counts["held"]} of them held` : "waiting", "waiting", "", "state:waiting"),
     tile(number(many("wasted"), 0), "wasted", "wasted", many("wasted") > 0 ? "warn" : ""),
     tile(number(many("sick"), 0), "sick", "sick", many("sick") > 0 ? "bad" : ""));
 }
@@ -133,16 +143,27 @@ function nodesCard(now: Now): HTMLElement {
     node.store_up ? null : problem(node.store_problem))));
 }
 
+/** Jobs that wait for the same reason are one row: the first of them, and how many more. */
 function queue(now: Now): HTMLElement {
   const waiting = now.jobs.filter((job) => job.phase === "waiting" || job.phase === "held").reverse();
-  const most = 100;
   if (waiting.length === 0) return card("Queue", { id: "queue" }, note("Nothing waits."));
+  const groups = new Map<string, Job[]>();
+  for (const job of waiting) {
+    const reason = `${job.phase} ${job.reason || job.note}`;
+    groups.set(reason, [...(groups.get(reason) ?? []), job]);
+  }
+  const all = (now.counts["waiting"] ?? 0) + (now.counts["held"] ?? 0);
   return card("Queue", { id: "queue" },
-    table("Waiting jobs", ["job", "user", "waits", "expected start", "why it waits"], waiting.slice(0, most).map((job) => [
-      jobLink(job), job.user, since(job.submitted_ms, now.at),
-      job.phase === "held" ? phasePill("held") : h("span", { title: clock(job.expected_start_ms) }, until(job.expected_start_ms, now.at)),
-      h("span", { class: "reason" }, job.reason || job.note)])),
-    waiting.length > most || now.more ? note(`${now.more ? "Of the newest jobs, those that wait: " : "The first "}${Math.min(most, waiting.length)} of ${count((now.counts["waiting"] ?? 0) + (now.counts["held"] ?? 0), "job")} are shown.`) : null);
+    table("Waiting jobs", ["job", "user", "waits", "expected start", "why it waits"], [...groups.values()].slice(0, MOST_REASONS).map((jobs) => {
+      const job = jobs[0] as Job, reason = job.reason || job.note, users = new Set(jobs.map((one) => one.user)).size;
+      return [
+        jobs.length === 1 ? jobLink(job) : h("span", { class: "several" }, jobLink(job), h("a", { href: jobsAddress(whyQuery(reason)), class: "more" }, `and ${number(jobs.length - 1, 0)} more`)),
+        users === 1 ? job.user : count(users, "user"), since(job.submitted_ms, now.at),
+        job.phase === "held" ? phasePill("held") : h("span", { title: clock(job.expected_start_ms) }, until(job.expected_start_ms, now.at)),
+        h("span", { class: "reason" }, reason)];
+    })),
+    groups.size > MOST_REASONS || now.more ? note(`${now.more ? "Of the newest jobs, those that wait" : `The first ${MOST_REASONS} of ${groups.size} reasons`}. `,
+      h("a", { href: jobsAddress("state:waiting") }, `All ${count(all, "job")} that wait`)) : null);
 }
 
 function others(now: Now): HTMLElement | null {
@@ -188,7 +209,3 @@ export const nowPage: MakePage = (at) => {
   draw();
   return { title: "Now", stop: () => until.stop() };
 };
-
-export function residentsOf(gpu: Gpu, jobs: Map<number, Job>): string {
-  return gpu.jobs.map((one) => `#${one}${jobs.has(one) ? ` ${nameOf(jobs.get(one) as Job)}` : ""}`).join(", ") || "nobody";
-}

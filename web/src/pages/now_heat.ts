@@ -4,8 +4,8 @@ import type { Gpu } from "../lib/api_types";
 import { h, show, svg } from "../lib/dom";
 import { bytes, count, percent } from "../lib/format";
 import type { Now } from "../lib/live";
-import { note } from "../lib/parts";
-import { residentsOf, STATE_WORDS, stateOf, type State } from "./now";
+import { jobLink, note } from "../lib/parts";
+import { jobsOn, STATE_WORDS, stateOf, type State } from "./now";
 
 const SIZE = 18;
 const STATES: State[] = ["working", "unknown", "wasted", "idle", "taken", "drained", "sick"];
@@ -25,6 +25,12 @@ export class GpuHeatMap {
     this.map = svg("svg", { class: "heat", tabindex: 0, role: "application", onpointermove: (event) => {
       const index = (event.target as Element).getAttribute("data-i");
       if (index !== null) this.choose(Number(index));
+    }, onclick: (event) => {
+      const index = (event.target as Element).getAttribute("data-i");
+      if (index === null) return;
+      this.choose(Number(index));
+      // A finger chooses and reads first; the links stand below.
+      if (!(event instanceof PointerEvent && event.pointerType === "touch")) this.open();
     }, onkeydown: (event) => this.walk(event as KeyboardEvent) });
     this.element = h("section", { class: "card heat-card", "data-keep": true }, this.title, this.legend, this.map, this.told);
   }
@@ -53,7 +59,7 @@ export class GpuHeatMap {
     this.columns = Math.max(20, Math.min(64, Math.ceil(Math.sqrt(many * 2.6))));
     const rows = Math.ceil(many / this.columns);
     this.map.setAttribute("viewBox", `0 0 ${this.columns * SIZE} ${rows * SIZE}`);
-    this.map.setAttribute("aria-label", `${many} GPUs; arrow keys choose one`);
+    this.map.setAttribute("aria-label", `${many} GPUs; arrow keys choose one, Enter opens its jobs`);
     this.squares = Array.from({ length: many }, (_, i) => {
       const x = (i % this.columns) * SIZE, y = Math.floor(i / this.columns) * SIZE;
       return { rect: svg("rect", { x: x + 1, y: y + 1, width: SIZE - 2, height: SIZE - 2, rx: 3, "data-i": i }),
@@ -65,9 +71,16 @@ export class GpuHeatMap {
   private walk(event: KeyboardEvent): void {
     const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns };
     const step = steps[event.key];
+    if (event.key === "Enter") this.open();
     if (step === undefined) return;
     event.preventDefault();
     this.choose(this.chosen + step);
+  }
+
+  /** Whoever is on it: the one job, or the Jobs page. */
+  private open(): void {
+    const gpu = this.now?.gpus[this.chosen];
+    if (gpu) location.hash = gpu.jobs.length === 1 ? `#/job/${gpu.jobs[0]}` : jobsOn(gpu);
   }
 
   private choose(index: number): void {
@@ -81,6 +94,8 @@ export class GpuHeatMap {
   private words(gpu: Gpu): HTMLElement {
     const jobs = new Map((this.now?.jobs ?? []).map((job) => [job.number, job]));
     return note(`GPU ${gpu.index} ${gpu.model}: ${STATE_WORDS[stateOf(gpu)]}${gpu.problem ? ` (${gpu.problem})` : ""}, busy ${percent(gpu.busy)}, `,
-                `memory ${bytes(gpu.memory_used_bytes)} of ${bytes(gpu.memory_bytes)}; ${residentsOf(gpu, jobs)}`);
+                `memory ${bytes(gpu.memory_used_bytes)} of ${bytes(gpu.memory_bytes)}; `,
+                ...(gpu.jobs.length === 0 ? ["nobody"] : gpu.jobs.flatMap((one, i) => [i > 0 ? ", " : "", jobLink(jobs.get(one) ?? one)])),
+                ". ", h("a", { href: jobsOn(gpu), class: "more" }, "Its jobs"));
   }
 }

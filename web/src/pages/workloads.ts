@@ -6,6 +6,7 @@ import { h, show } from "../lib/dom";
 import { bytes, clock, nameOf, number, percent, times, UNKNOWN } from "../lib/format";
 import { Until, type MakePage } from "../lib/page";
 import { card, facts, jobLink, note, problem, table } from "../lib/parts";
+import { onTurn } from "../lib/phone";
 import { predictedAgainstMeasured, type Against } from "../lib/plots";
 import { curvesCard, curvesOf, sensitivityCard } from "./workloads_curves";
 import { healthCharts } from "./workloads_health";
@@ -129,6 +130,7 @@ export const workloadsPage: MakePage = (at) => {
   };
   at.append(h("h1", {}, "Workloads"), pairsAt, rest);
   drawPairs();
+  until.add(onTurn(drawPairs));
   void ask();
   const recolour = () => charts.forEach((chart) => chart.make());
   window.addEventListener("themechange", recolour);

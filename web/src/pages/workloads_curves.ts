@@ -29,7 +29,7 @@ export function curvesOf(profiles: { name: string; gpu: string | null; batch: nu
 export function curvesCard(curves: Curve[]): HTMLElement {
   return card("Speed by cores", { id: "core-curves" },
     curves.length === 0
-      ? note("Unknown: no profile or job here has a curve. ", h("code", {}, "sharewell sweep --cores 1,2,4,8"), " measures one; the Predict page shows what the predictor reckons for a model.")
+      ? note("Unknown: no profile or job here has a curve. ", h("code", {}, "sharewell sweep SPEC.toml"), ", with cpus among its axes, measures one; the Predict page shows what the predictor reckons for a model.")
       : h("div", { class: "small-charts" }, ...curves.slice(0, MOST_CURVES).map((one) => coreCurve(one.title, one.points))),
     curves.length > 0 ? note("Share of full speed with so many cores a GPU, from stored sweeps and from what jobs were believed to need. Each title says which.") : null,
     curves.length > MOST_CURVES ? note(`The first ${MOST_CURVES} of ${curves.length}.`) : null);

@@ -4,6 +4,8 @@ import { heatClass } from "../lib/colours";
 import { h, svg } from "../lib/dom";
 import { percent, times } from "../lib/format";
 import { note } from "../lib/parts";
+import { onPhone } from "../lib/phone";
+import { pairList } from "./workloads_pairs";
 
 export type Pair = Pairs["pairs"][number];
 
@@ -24,6 +26,7 @@ export function matrix(pairs: Pair[], chosen: Pair | null, choose: (pair: Pair) 
   const many = new Map<string, number>();
   for (const pair of pairs) for (const name of [pair.a, pair.b]) many.set(name, (many.get(name) ?? 0) + 1);
   const names = [...many.keys()].sort((a, b) => (many.get(b) ?? 0) - (many.get(a) ?? 0) || a.localeCompare(b)).slice(0, MOST);
+  if (onPhone()) return pairList(pairs, names);
   const at = new Map(names.map((name, i) => [name, i]));
   const cells: SVGElement[] = [];
   const put = (pair: Pair, row: number, column: number) => {
