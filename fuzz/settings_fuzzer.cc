@@ -35,6 +35,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   Check(settings->everybody);
+  double sum = 0;
+  for (const auto& project : settings->projects) {
+    if (!(project.share >= 0 && project.share <= 1) || project.name.empty()) __builtin_trap();
+    if (project.users.empty() != (project.name == "default")) __builtin_trap();
+    sum += project.share;
+  }
+  if (sum > 1.001) __builtin_trap();
   for (const auto& [name, given] : settings->users) Check(given);
   for (const auto& [name, given] : settings->groups) Check(given);
   for (const auto& [name, price] : settings->prices.per_gpu_hour) {

@@ -191,6 +191,7 @@ class OpenApiTest(unittest.TestCase):
         self.check("GET", "/dashboard/{file}", 404, file="none.js")
         self.check("GET", "/api/v1/forecast", 200)
         self.check("GET", "/api/v1/limits", 200)
+        self.check("GET", "/api/v1/projects", 200)
         self.check("GET", "/api/v1/limits", 200, "?user=root")
         self.check("GET", "/api/v1/limits", 404, "?user=nobody-of-that-name")
         self.check("GET", "/api/v1/limits", 401, door=self.server.tcp())

@@ -89,7 +89,7 @@ class Client:
         """Put a job into the queue. `command` is a list of words: no shell reads it.
 
         `folder` is where it starts (here), `environment` all of its environment (without: those of this process's variables that `sharewell submit` takes too). `asked` are the API's other
-        fields: gpus, cores, gpu_memory_bytes, memory_bytes, gpu_models, exclusive, max_slowdown, sm_share, latency_sensitive, no_guests, priority,
+        fields: gpus, cores, gpu_memory_bytes, memory_bytes, gpu_models, exclusive, max_slowdown, sm_share, latency_sensitive, no_guests, priority, project,
         time_limit_seconds, image, after, held, requeue, profile, needs. What the server does not know, it names.
         """
         return self.submit_all([dict(asked, command=command, name=name, folder=folder, environment=environment)])[0]

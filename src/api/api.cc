@@ -92,7 +92,8 @@ void ApiImpl::AddRoutes() {
   AddMachineRoutes();
   AddStudyRoutes();
   AddLimitsRoute();
-  AddSpeedRoute();
+  AddSpeedRoute(*this);
+  AddProjectsRoute(*this);
   AddTokenRoutes();
   AddSignInRoutes();
   AddEventRoute();

@@ -21,6 +21,7 @@
 #include "api/expected_starts.h"
 #include "control/service/job_service.h"
 #include "core/limits.h"
+#include "core/projects.h"
 #include "core/result.h"
 #include "http/http_server.h"
 #include "platform/process/work_stop.h"
@@ -139,6 +140,7 @@ struct ApiOptions {
   std::function<core::AccountLimits(const core::Account& who)> limits = {};
   // Must not wait; none: as guests.
   std::function<UnknownJobs(const core::Account& who)> unknown = {};
+  core::Projects projects = {};     // as sharewell.toml has them; empty: there are none
   std::vector<PageFile> page = {};  // the dashboard; none: it is not built in
   // Where a browser finds the dashboard, "http://127.0.0.1:10401/"; empty: nowhere. Any thread.
   std::function<std::string()> dashboard = {};

@@ -37,7 +37,6 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void AddMachineRoutes();
   void AddStudyRoutes();
   void AddLimitsRoute();
-  void AddSpeedRoute();
   void AddTokenRoutes();
   void AddSignInRoutes();
   void AddEventRoute();
@@ -98,6 +97,9 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   ExpectedStarts starts;
   std::unique_ptr<EventStreams> streams;
 };
+
+void AddSpeedRoute(ApiImpl& api);
+void AddProjectsRoute(ApiImpl& api);
 
 // With a word to whoever asked wrongly.
 http::HttpResponse RefusalAnswer(const Refusal& refusal);

@@ -10,6 +10,7 @@
 #include "api/api_impl.h"
 #include "api/json_answer.h"
 #include "api/logs.h"
+#include "api/project_use.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/words.h"
@@ -233,7 +234,7 @@ std::string FirstReason(const JobRecord& job) {
 }
 
 // The policy's own reasons, and what else decides, one sentence each.
-std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView& view,
+std::vector<std::string> WhyOf(const ApiImpl& api, const JobRecord& job,
                                const std::optional<control::JobsAhead>& ahead) {
   std::vector<std::string> why;
   const bool over = core::IsOver(job.phase);
@@ -248,9 +249,10 @@ std::vector<std::string> WhyOf(const JobRecord& job, const control::ServiceView&
         job.phase == Phase::kHeld ? fmt::format(" with `sharewell resume {}`", job.number) : ""));
   }
   if (ahead) why.push_back(control::InWords(*ahead));
+  if (const auto in = ProjectInWords(api.options.projects, job, api.service)) why.push_back(*in);
   const bool placed = job.phase == Phase::kStarting || job.phase == Phase::kRunning ||
                       job.phase == Phase::kStopping;
-  if (const auto others = Neighbours(job, view); placed && !others.empty()) {
+  if (const auto others = Neighbours(job, api.service.View()); placed && !others.empty()) {
     why.push_back(fmt::format("it shares its GPU with job{} {}", others.size() == 1 ? "" : "s",
                               fmt::join(others, ", ")));
   }
@@ -293,12 +295,12 @@ void WriteAhead(json::Writer& writer, const std::optional<control::JobsAhead>& a
   });
 }
 
-http::HttpResponse Explain(const JobRecord& job, const control::ServiceView& view,
+http::HttpResponse Explain(const ApiImpl& api, const JobRecord& job,
                            const std::optional<control::JobsAhead>& ahead) {
   return SchemaAnswer([&](json::Writer& writer) {
     writer.Field("number", job.number);
     writer.Field("phase", core::NameOf(job.phase));
-    writer.Field("why", WhyOf(job, view, ahead));
+    writer.Field("why", WhyOf(api, job, ahead));
     WriteAhead(writer, ahead);
     writer.Field("expected_start_ms", job.expected_start);
   });
@@ -309,7 +311,7 @@ void ShowWhy(ApiImpl& api, const JobPtr& job, const http::Responder& responder) 
   const auto explain = [&api, responder](const JobPtr& told,
                                          const std::optional<control::JobsAhead>& ahead) {
     api.AnswerExpecting(responder, {told}, [&api, ahead](const ApiImpl::Jobs& jobs) {
-      return Explain(*jobs.front(), api.service.View(), ahead);
+      return Explain(api, *jobs.front(), ahead);
     });
   };
   if (job->phase != Phase::kWaiting) return explain(job, std::nullopt);

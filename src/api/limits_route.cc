@@ -17,21 +17,45 @@ namespace {
 // What is counted here; the others are counted elsewhere, or there is nothing to count.
 std::map<std::string_view, double> UsedBy(const ApiImpl& api, const std::string& user,
                                           const http::HttpUse& use) {
-  double jobs = 0, running = 0, bytes = 0;
+  double jobs = 0, running = 0, bytes = 0, gpus = 0;
   for (const control::JobPtr& job : api.service.board().Live()) {
     if (job->user.name != user) continue;
     ++jobs;
     bytes += static_cast<double>(control::BytesOf(job->asked));
-    if (job->phase != core::Phase::kHeld && job->phase != core::Phase::kWaiting) ++running;
+    if (job->phase == core::Phase::kHeld || job->phase == core::Phase::kWaiting) continue;
+    ++running;
+    gpus += job->asked.gpus;
   }
-  return {{"queued_jobs", jobs},
-          {"running_jobs", running},
-          {"queued_bytes", bytes},
-          {"connections", static_cast<double>(use.connections)},
-          {"streams", static_cast<double>(use.streams)},
-          {"request_bytes", static_cast<double>(use.bytes)},
-          {"server_seconds_per_minute", std::round(use.server.value * 1e3) / 1e3},
-          {"studies", static_cast<double>(api.desk.CountOf(user))}};
+  std::map<std::string_view, double> used = {
+      {"queued_jobs", jobs},
+      {"running_jobs", running},
+      {"queued_bytes", bytes},
+      {"gpus", gpus},
+      {"connections", static_cast<double>(use.connections)},
+      {"streams", static_cast<double>(use.streams)},
+      {"request_bytes", static_cast<double>(use.bytes)},
+      {"server_seconds_per_minute", std::round(use.server.value * 1e3) / 1e3},
+      {"studies", static_cast<double>(api.desk.CountOf(user))}};
+  if (const auto hours = api.service.GpuHoursOfWeek(user)) {
+    used["gpu_hours_a_week"] = std::round(*hours * 100) / 100;
+  }
+  return used;
+}
+
+std::string_view UnitName(core::LimitUnit unit) {
+  switch (unit) {
+    case core::LimitUnit::kBytes:
+      return "bytes";
+    case core::LimitUnit::kSecondsAMinute:
+      return "seconds_per_minute";
+    case core::LimitUnit::kHours:
+      return "hours";
+    case core::LimitUnit::kTime:
+      return "seconds";
+    case core::LimitUnit::kCount:
+      break;
+  }
+  return "count";
 }
 
 http::HttpResponse Told(const ApiImpl& api, const core::Account& who, const http::HttpUse& use) {
@@ -39,18 +63,18 @@ http::HttpResponse Told(const ApiImpl& api, const core::Account& who, const http
   const auto counted = UsedBy(api, who.name, use);
   std::size_t i = 0;
   const auto write = [&](json::Writer& writer, const core::LimitKey& key) {
-    const double limit = core::ValueOf(limits.limits, key);
+    std::optional<double> limit = core::ValueOf(limits.limits, key);
+    if (!key.is_bytes() && core::IsNoLimit(*limit)) limit.reset();
     const auto found = counted.find(key.name);
     std::optional<double> used;
     if (found != counted.end()) used = found->second;
     writer.Field("name", key.name);
     writer.Field("what", key.what);
-    writer.Field("unit", key.is_bytes()            ? "bytes"
-                         : key.member.index() == 2 ? "seconds_per_minute"
-                                                   : "count");
+    writer.Field("unit", UnitName(key.unit));
     writer.Field("limit", limit);
     writer.Field("used", used);
-    writer.Field("left", used ? std::optional(std::max(0.0, limit - *used)) : std::nullopt);
+    writer.Field("left",
+                 used && limit ? std::optional(std::max(0.0, *limit - *used)) : std::nullopt);
     writer.Field("from", i < limits.from.size() ? std::optional(limits.from[i]) : std::nullopt);
     ++i;
   };

@@ -71,16 +71,17 @@ http::HttpResponse ShowSpeed(ApiImpl& api, const JobRecord& job) {
 
 }  // namespace
 
-void ApiImpl::AddSpeedRoute() {
-  Read("/api/v1/jobs/{number}/speed", [this](const http::HttpRequest& request, const Who&) {
-    const std::string& asked = request.parameters.front();
-    const auto number = JobNumber(request);
-    const auto job = number ? FindJob(*number) : core::Result<control::JobPtr>(nullptr);
-    if (!job) return ErrorAnswer(job.error(), 500);
-    if (*job != nullptr) return ShowSpeed(*this, **job);
-    return Problem(404, fmt::format("there is no job {}; `sharewell jobs --all` lists them",
-                                    core::Quoted(asked)));
-  });
+void AddSpeedRoute(ApiImpl& api) {
+  api.Read(
+      "/api/v1/jobs/{number}/speed", [&api](const http::HttpRequest& request, const ApiImpl::Who&) {
+        const std::string& asked = request.parameters.front();
+        const auto number = JobNumber(request);
+        const auto job = number ? api.FindJob(*number) : core::Result<control::JobPtr>(nullptr);
+        if (!job) return api.ErrorAnswer(job.error(), 500);
+        if (*job != nullptr) return ShowSpeed(api, **job);
+        return Problem(404, fmt::format("there is no job {}; `sharewell jobs --all` lists them",
+                                        core::Quoted(asked)));
+      });
 }
 
 }  // namespace sharewell::api

@@ -29,6 +29,7 @@ using NodeId = Id<struct NodeTag>;
 using UserId = Id<struct UserTag>;
 using WorkloadId = Id<struct WorkloadTag>;
 using GpuModelId = Id<struct GpuModelTag>;
+using ProjectId = Id<struct ProjectTag>;
 
 }  // namespace sharewell::core
 

@@ -43,6 +43,7 @@ struct Job {
   bool alone_until_known = false;     // it never starts as a guest (Allocation::guest_memory)
   bool no_guests = false;             // and no guest starts beside it
   std::optional<Bytes> guest_oom;     // as a guest it ran out of memory with so much of it
+  ProjectId project = ProjectId(0);   // whose share it counts to
   double weight = 1;  // of its user among others, above 0: twice as much use counts the same
 
   friend bool operator==(const Job&, const Job&) = default;

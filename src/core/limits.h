@@ -13,6 +13,9 @@
 
 namespace sharewell::core {
 
+// A limit so high is none.
+inline constexpr std::int64_t kNoLimit = 1'000'000'000;
+
 struct Limits {
   // The queue.
   std::int64_t queued_jobs = 20'000;     // that are not over
@@ -21,6 +24,10 @@ struct Limits {
   Bytes job_bytes{double(128 << 10)};    // command and environment of one job
   Bytes kept_bytes{double(256 << 20)};   // of jobs that are over, in the store; the oldest go
   std::int64_t most_priority = 0;        // positive priorities are for admins
+  // The GPUs.
+  std::int64_t gpus = kNoLimit;                     // at once; jobs above that wait
+  double gpu_hours_a_week = kNoLimit;               // of the last seven days; then the rest wait
+  Seconds job_time{static_cast<double>(kNoLimit)};  // the longest --time of a job
   // What jobs write.
   Bytes log_bytes = GiB(2);  // of all their logs that are kept; the oldest go
   // The server's own time and memory.
@@ -37,21 +44,25 @@ struct Limits {
 // script that runs wild must not stop the server either.
 Limits AdminLimits();
 
+enum class LimitUnit : std::uint8_t { kCount, kBytes, kSecondsAMinute, kHours, kTime };
+
 // One of them: its key in sharewell.toml, by which every refusal names it.
 struct LimitKey {
   std::string_view name;  // "queued_jobs"
   std::string_view what;  // "jobs that are not over"
-  std::variant<std::int64_t Limits::*, Bytes Limits::*, double Limits::*> member;
+  std::variant<std::int64_t Limits::*, Bytes Limits::*, double Limits::*, Seconds Limits::*> member;
+  LimitUnit unit = LimitUnit::kCount;
 
-  bool is_bytes() const { return member.index() == 1; }
+  bool is_bytes() const { return unit == LimitUnit::kBytes; }
 };
 std::span<const LimitKey> LimitKeys();  // in the order of Limits
 // REQUIRES: there is such a key.
 const LimitKey& LimitNamed(std::string_view name);
 
-double ValueOf(const Limits& limits, const LimitKey& key);
+double ValueOf(const Limits& limits, const LimitKey& key);  // of a time in seconds
 void SetValue(Limits& limits, const LimitKey& key, double value);
-// "20000", "64 MiB", "20 s a minute".
+inline bool IsNoLimit(double value) { return value >= static_cast<double>(kNoLimit); }
+// "20000", "64 MiB", "20 s a minute", "1.5 h", "24h"; "none".
 std::string LimitText(const LimitKey& key, double value);
 // The end of every refusal: "an admin can raise limits.queued_jobs in sharewell.toml".
 std::string WhoRaises(std::string_view key);

@@ -32,6 +32,16 @@ TEST(LimitsTest, ValuesAreWrittenAsPeopleReadThem) {
   EXPECT_EQ(text("server_seconds_per_minute"), "20 s a minute");
   EXPECT_EQ(LimitText(LimitNamed("job_bytes"), 900), "900 bytes");
   EXPECT_EQ(LimitText(LimitNamed("job_bytes"), 4.26 * 1024 * 1024), "4.3 MiB");
+  EXPECT_EQ(text("gpus"), "none");
+  EXPECT_EQ(text("gpu_hours_a_week"), "none");
+  EXPECT_EQ(text("job_time"), "none");
+  EXPECT_EQ(LimitText(LimitNamed("gpus"), 4), "4");
+  EXPECT_EQ(LimitText(LimitNamed("gpu_hours_a_week"), 100.25), "100.3 h");
+  const auto time = [](double seconds) { return LimitText(LimitNamed("job_time"), seconds); };
+  EXPECT_EQ(time(7 * 86400), "7d");
+  EXPECT_EQ(time(86400), "24h");
+  EXPECT_EQ(time(5400), "90m");
+  EXPECT_EQ(time(61), "61s");
   EXPECT_EQ(WhoRaises("studies"), "an admin can raise limits.studies in sharewell.toml");
 }
 

@@ -72,6 +72,7 @@ struct Submission {
   bool terminal = false;             // it has one of its own, and ends with it; never requeued
   std::string array;                 // "ID_INDEX" parts share an id: jobs of one sweep; empty: none
   std::optional<int> array_at_once;  // so many of the array run at once; absent: no bound
+  std::string project = {};          // of its user's, whose share it counts to; empty: the only one
   bool watch = true;                 // its steps are counted and told from inside of it
   // Which script it runs, as its client saw it: a digest of its path and of what it says. Empty:
   // none that the client knows.

@@ -34,8 +34,8 @@ template <class Submission, class Visitor>
 void EachSubmissionField(Submission& submission, Visitor& field) {
   auto& [name, command, folder, environment, gpus, cores, gpu_memory, memory, gpu_models, exclusive,
          max_slowdown, priority, sm_share, latency_sensitive, no_guests, umask, time_limit, image,
-         after, held, requeue, profile, needs, terminal, array, array_at_once, watch, script] =
-      submission;
+         after, held, requeue, profile, needs, terminal, array, array_at_once, project, watch,
+         script] = submission;
   field(Field{.key = "name", .spec = "asked_name", .within = kNameWithin}, name);
   // Longer words than the kernel's 128 KiB are refused by exec, with the kernel's own message.
   field(Field{.key = "command", .spec = "asked_word", .within = {0, 65'536}, .bytes = true},
@@ -68,6 +68,12 @@ void EachSubmissionField(Submission& submission, Visitor& field) {
         array);
   field(Field{.key = "array_at_once", .spec = "asked_array_at_once", .within = {1, 1e6}},
         array_at_once);
+  field(Field{.key = "project",
+              .spec = "asked_project",
+              .within = kNameWithin,
+              .empty_is_null = true,
+              .written = !project.empty()},
+        project);
   field(Field{.key = "watch", .spec = "asked_watch"}, watch);
   field(
       Field{

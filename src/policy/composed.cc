@@ -38,7 +38,7 @@ namespace reason = core::reason;
 constexpr Seconds kOvertakenBy{24 * 3600};
 
 struct ComposedMemo : Memo {
-  explicit ComposedMemo(const Order& order) : line(order, false) {}
+  ComposedMemo(const Order& order, const Options& o) : line(order, false, o.project_shares) {}
   bool fresh = true;
   Line line;  // of training jobs
   CpuLine cpu_line;
@@ -68,16 +68,15 @@ class Composed : public Policy {
 
   const std::string& Name() const override { return name_; }
   std::unique_ptr<Memo> NewMemo() const override {
-    auto memo = std::make_unique<ComposedMemo>(*order_);
+    auto memo = std::make_unique<ComposedMemo>(*order_, options_);
     memo->scratch = placement_->NewScratch();
     return memo;
   }
 
   Turns InTurn(const Snapshot& snapshot) const override {
-    Turns turns;
-    turns.by_user = order_->ByUser();
+    Turns turns{{}, order_->ByUser(), HaveShare(snapshot, options_.project_shares)};
     std::vector<JobId> cpu_only;
-    Line line(*order_);
+    Line line(*order_, true, options_.project_shares);
     line.Rebuild(snapshot);
     line.Walk(snapshot, std::numeric_limits<int>::max(), [&](JobId id) {
       (snapshot.job(id).cpu_only() ? cpu_only : turns.jobs).push_back(id);

@@ -57,7 +57,7 @@ Line::Class Line::ClassOf(const JobView& view) const {
       {-view.job.priority, view.job.gpus, shares, shares ? static_cast<int>(busy * kBusySteps) : 0,
        shares ? BoundStep(view) : 0, MemoryStep(view, small_memory_), view.job.allowed_models,
        view.job.gpus_a_node, view.job.allowed_nodes},
-      UserOf(view)};
+      OwnerOf(view)};
 }
 
 void Line::Rebuild(const Snapshot& snapshot) {
@@ -107,8 +107,8 @@ void Line::Update(const Snapshot& snapshot, JobId id) {
 
 std::optional<JobId> Line::Oldest(const Snapshot& snapshot) const {
   std::optional<std::tuple<double, double, JobId>> first;  // user's key, submission, job
-  for (const auto& [user, jobs] : oldest_) {
-    const double key = order_->ByUser() ? order_->UserKey(snapshot, core::UserId(user)) : 0;
+  for (const auto& [owner, jobs] : oldest_) {
+    const double key = order_->ByUser() ? order_->UserKey(snapshot, core::UserId(owner.user)) : 0;
     const std::tuple<double, double, JobId> mine(key, jobs.begin()->first, jobs.begin()->second);
     if (!first || mine < *first) first = mine;
   }
@@ -121,19 +121,21 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
       most_misses_(misses),
       tail_from_(line.order_->TailFrom(snapshot)),
       adds_(line.order_->UserKeyAdds() > 0),
+      standing_(snapshot, line.project_shares_),
       users_(UserComesLater{adds_}) {
   const Needs* before = nullptr;  // classes of the same needs follow each other
-  std::map<std::uint32_t, std::size_t> users;
+  std::map<Owner, std::size_t> users;
   std::vector<core::UserId> ids;
   for (const auto& [what, members] : line.classes_) {
-    const auto& [needs, user] = what;
+    const auto& [needs, owner] = what;
     if (before == nullptr || *before != needs) missed_.push_back(0);
     before = &needs;
     const auto end = members.end();
-    const auto [known, fresh] = users.try_emplace(user, users.size());
+    const auto [known, fresh] = users.try_emplace(owner, users.size());
     if (fresh) {
-      const auto id = core::UserId(user);
+      const auto id = core::UserId(owner.user);
       ids.push_back(id);
+      projects_.push_back(owner.project);
       user_keys_.push_back(line.order_->ByUser() ? line.order_->UserKey(snapshot, id) : 0);
     }
     cursors_.push_back({members.begin(), end, end, end, missed_.size() - 1, known->second});
@@ -150,7 +152,7 @@ Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
   }
   for (std::size_t i = 0; i < heads_.size(); ++i) {
     std::make_heap(heads_[i].begin(), heads_[i].end(), HeadComesLater());
-    users_.push({user_keys_[i], i, heads_[i].front()});  // each has a job that waits
+    users_.push(AsHeStands(i));  // each has a job that waits
   }
 }
 
@@ -221,21 +223,33 @@ void Line::Turns::TakeTop(std::size_t user, const std::optional<Head>& in_its_pl
 bool Line::Turns::GoesOn() const {
   if (!user_ || heads_[*user_].empty()) return false;
   if (users_.empty()) return true;
-  const User& next = users_.top();
-  return !ComesLater(heads_[*user_].front(), user_keys_[*user_], next.head, next.key, adds_);
+  return !UserComesLater{adds_}(AsHeStands(*user_), users_.top());
+}
+
+Line::Turns::User Line::Turns::AsHeStands(std::size_t user) const {
+  return {user_keys_[user], user, heads_[user].front(), standing_.Has(projects_[user])};
+}
+
+// A project comes to its share while others of its users stand in the heap: they sink then.
+void Line::Turns::TakeFirstUser() {
+  user_.reset();
+  while (!users_.empty() && !user_) {
+    const std::size_t first = users_.top().number;
+    const bool had_share = users_.top().has_share;
+    users_.pop();
+    if (had_share == standing_.Has(projects_[first])) {
+      user_ = first;
+    } else {
+      users_.push(AsHeStands(first));
+    }
+  }
 }
 
 std::optional<JobId> Line::Turns::Next() {
   for (;;) {
     if (!GoesOn()) {
-      const auto before = std::exchange(user_, std::nullopt);
-      if (!users_.empty()) {
-        user_ = users_.top().number;
-        users_.pop();
-      }
-      if (before && !heads_[*before].empty()) {
-        users_.push({user_keys_[*before], *before, heads_[*before].front()});
-      }
+      if (user_ && !heads_[*user_].empty()) users_.push(AsHeStands(*user_));
+      TakeFirstUser();
       if (!user_) return std::nullopt;
     }
     Cursor& c = cursors_[heads_[*user_].front().cursor];
@@ -252,6 +266,7 @@ void Line::Turns::Answer(bool served) {
   if (served) {
     const core::JobView& job = snapshot_.job(given_);
     user_keys_[*user_] += line_.order_->Charge(job) * scale_;
+    standing_.Give(projects_[*user_], job.job.gpus);
     if (!short_of_.empty() && short_of_[*user_] > 0) {
       short_of_[*user_] -= job.job.gpus;
       if (short_of_[*user_] <= 0) user_keys_[*user_] += kHasShare;

@@ -11,12 +11,14 @@
 #include <optional>
 #include <queue>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/snapshot.h"
 #include "policy/order/order.h"
+#include "policy/project_standing.h"
 
 namespace sharewell::policy {
 
@@ -30,8 +32,10 @@ class Line {
     friend auto operator<=>(const Entry&, const Entry&) = default;
   };
 
-  // `cpu_only`: jobs without a GPU stand in it too.
-  explicit Line(const Order& order, bool cpu_only = true) : order_(&order), cpu_only_(cpu_only) {}
+  // `cpu_only`: jobs without a GPU stand in it too. `project_shares` (Options) must outlive it.
+  explicit Line(const Order& order, bool cpu_only = true,
+                std::span<const core::Ratio> project_shares = {})
+      : order_(&order), cpu_only_(cpu_only), project_shares_(project_shares) {}
   Line(const Line&) = delete;  // jobs know where they stand in it
   Line& operator=(const Line&) = delete;
 
@@ -50,7 +54,8 @@ class Line {
 
   // Walks the line in turn. `visit(JobId)` says whether the job was served; after `misses` unserved
   // jobs of a class, whoever's they are, the rest of that class is left out. Higher priority goes
-  // first; then jobs whose key is at least order.TailFrom: the end of all hangs on them. Then the
+  // first; then whose project is below its share, those given in this walk counted; then jobs whose
+  // key is at least order.TailFrom: the end of all hangs on them. Then the
   // user with the least key, to which each job that is served adds its charge; then, in the tail,
   // the largest key, else the smallest. Where the order adds both keys, the least sum goes first
   // outside the tail; before that, where the order says so, who holds less than an equal share.
@@ -66,7 +71,12 @@ class Line {
   // slowdown bound and its host memory in steps, allowed models.
   using Needs = std::tuple<int, int, bool, int, int, int, std::vector<core::GpuModelId>, int,
                            std::vector<core::NodeId>>;
-  using Class = std::pair<Needs, std::uint32_t>;  // and the user: orders by user only
+  // Whose: the project where projects count, the user where the order goes by user; else 0.
+  struct Owner {
+    std::uint32_t project = 0, user = 0;
+    friend auto operator<=>(const Owner&, const Owner&) = default;
+  };
+  using Class = std::pair<Needs, Owner>;
   // In turn, and next to each other in memory: a walk reads many of them, and few change.
   using Members = std::vector<Entry>;
   using Classes = std::map<Class, Members>;
@@ -74,8 +84,9 @@ class Line {
   // Of a job that waits: where it belongs, unless it has no place in this line. It is noted, and
   // not yet among the members.
   Members* Enter(const core::Snapshot& snapshot, const core::JobView& view);
-  std::uint32_t UserOf(const core::JobView& view) const {
-    return order_->ByUser() ? view.job.user.value : 0;
+  Owner OwnerOf(const core::JobView& view) const {
+    return {project_shares_.empty() ? 0 : view.job.project.value,
+            order_->ByUser() ? view.job.user.value : 0};
   }
 
   // One walk. A cursor a class: through its tail, from the largest key on, then from the front.
@@ -90,7 +101,7 @@ class Line {
       Members::const_iterator front, back;     // what is left beside `tail`
       Members::const_iterator tail, tail_end;  // equals of the tail that are next
       std::size_t needs = 0;                   // which of `missed_`
-      std::size_t user = 0;                    // which of `user_keys_`
+      std::size_t user = 0;                    // which of `user_keys_`: an Owner
     };
     struct Head {
       bool tail = false;  // goes first
@@ -100,7 +111,8 @@ class Line {
     struct User {
       double key = 0;
       std::size_t number = 0;
-      Head head;  // the first of its own
+      Head head;               // the first of its own
+      bool has_share = false;  // its project; it may have come to that since
     };
     // For heaps, whose top is who comes first. `adds`: users' keys to those of jobs.
     static bool ComesLater(const Head& a, double a_key, const Head& b, double b_key, bool adds);
@@ -110,6 +122,10 @@ class Line {
     struct UserComesLater {
       bool adds;
       bool operator()(const User& a, const User& b) const {
+        if (a.has_share != b.has_share &&
+            a.head.entry.minus_priority == b.head.entry.minus_priority) {
+          return a.has_share;
+        }
         return ComesLater(a.head, a.key, b.head, b.key, adds);
       }
     };
@@ -118,6 +134,8 @@ class Line {
     std::optional<Head> HeadOf(std::size_t cursor);  // absent: nobody is left
     void TakeTop(std::size_t user, const std::optional<Head>& in_its_place);  // of its heads
     bool GoesOn() const;  // the current user, before all others
+    User AsHeStands(std::size_t user) const;
+    void TakeFirstUser();
     void FindShares(const std::vector<core::UserId>& users);
 
     const Line& line_;
@@ -126,8 +144,10 @@ class Line {
     const double tail_from_;
     const bool adds_;   // users' keys to those of jobs
     double scale_ = 1;  // of users' keys
+    ProjectStanding standing_;
     std::vector<double> user_keys_;
-    std::vector<double> short_of_;  // GPUs of an equal share, by user; not above 0: has it
+    std::vector<std::uint32_t> projects_;  // by user
+    std::vector<double> short_of_;         // GPUs of an equal share, by user; not above 0: has it
     std::vector<int> missed_;
     std::vector<Cursor> cursors_;
     std::vector<Heads> heads_;  // by user; of each cursor at most one
@@ -140,12 +160,13 @@ class Line {
 
   const Order* order_;
   bool cpu_only_;
+  std::span<const core::Ratio> project_shares_;
   int stage_ = 0;  // of the order, that its keys were made for
   // Host memory that nobody waits for; infinite where no node states its memory.
   double small_memory_ = std::numeric_limits<double>::infinity();
   Classes classes_;
-  std::map<std::uint32_t, std::set<std::pair<double, core::JobId>>> oldest_;  // by user
-  std::vector<std::optional<std::pair<Classes::iterator, Entry>>> where_;     // by job
+  std::map<Owner, std::set<std::pair<double, core::JobId>>> oldest_;
+  std::vector<std::optional<std::pair<Classes::iterator, Entry>>> where_;  // by job
 };
 
 }  // namespace sharewell::policy

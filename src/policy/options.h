@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <vector>
 
 #include "core/units.h"
 #include "interference/interference.h"
@@ -25,6 +26,9 @@ struct Options {
   // memory.
   bool pauses_runs = false;
   core::Seconds pause_after{60};
+  // Of all GPUs, by project (core/projects.h): who is below its share goes first, of equal
+  // priority. Empty: no job's project counts. For orders that do not preempt.
+  std::vector<core::Ratio> project_shares = {};
   // What is believed of interference: the model and the measured pairs, without the world's
   // residual.
   const interference::Interference* interference = nullptr;

@@ -29,7 +29,8 @@ class Policy {
   // place for it now, does not lose its turn.
   struct Turns {
     std::vector<core::JobId> jobs;
-    bool by_user = false;  // users by what they used come before what is known of jobs
+    bool by_user = false;              // users by what they used come before what is known of jobs
+    std::vector<bool> has_share = {};  // by project; empty: none counts
   };
   virtual Turns InTurn(const core::Snapshot& snapshot) const;
 

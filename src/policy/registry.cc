@@ -160,6 +160,12 @@ core::Result<std::unique_ptr<Policy>> FromParts(const std::string& text, std::st
         "decreasing or drain",
         text, order->name, kFair);
   }
+  if (!options.project_shares.empty() && in_turn->Preempts()) {
+    return core::UsageError(
+        "policy '{}': '{}' preempts, and projects go with orders that do not: use sharewell, or "
+        "fifo, sjf, gain, decreasing or drain",
+        text, order->name);
+  }
   if (fair) in_turn = NewFairOrder(std::move(in_turn));
   return Compose(text, std::move(in_turn), placement ? placement->make() : NewSlotPlacement(),
                  sizing ? sizing->make() : NewAskedSizing(), options, misses);

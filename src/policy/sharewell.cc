@@ -32,9 +32,12 @@ class Sharewell : public Policy {
   core::Plan Decide(const core::Snapshot& snapshot, std::span<const core::Change> since_last,
                     Memo& memo_base) const override {
     auto& memo = static_cast<SharewellMemo&>(memo_base);
-    if (auto plan = PlanGenerations(snapshot, options_, *sizing_)) {
-      memo.shared.reset();
-      return *std::move(plan);
+    // Who runs where is exchanged there whatever project they are of.
+    if (options_.project_shares.empty()) {
+      if (auto plan = PlanGenerations(snapshot, options_, *sizing_)) {
+        memo.shared.reset();
+        return *std::move(plan);
+      }
     }
     if (!memo.shared) memo.shared = shared_->NewMemo();
     return shared_->Decide(snapshot, since_last, *memo.shared);

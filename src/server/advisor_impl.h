@@ -116,6 +116,7 @@ struct ServerAdvisor::Impl {
     // A client of MPS cannot be paused.
     policy.pauses_runs = options.pauses_runs && !policy::SharesGpus(options.policy);
     policy.pause_after = options.pause_after;
+    policy.project_shares = options.project_shares;
     policy.interference = &built->interference;
     auto made = policy::NewPolicy(options.policy, policy);
     RETURN_IF_ERROR(made);

@@ -97,6 +97,7 @@ Result<void> Server::Parts::MakeAdvisor() {
        .sm_shares = slurm || kube || KeepsShares(),
        .pauses_runs = runner && runner->WhyNoPause().empty(),
        .pause_after = options.pause_gap,
+       .project_shares = core::SharesOf(settings->projects()),
        .say = options.say,
        .check_images = runner ? std::function<Result<void>()>(CheckContainerRuntime) : nullptr,
        .learn = [this](store::KeptRun run) { learner->KeepRun(std::move(run)); }});
@@ -138,6 +139,8 @@ void Server::Parts::MakeService() {
     return settings->UnknownOf(who.uid).alone;
   };
   engine::ClusterRunner* const cluster = AnyCluster();
+  with.limits.projects = settings->projects();
+  with.limits.of_a_manager = cluster != nullptr;
   with.foreign_queue = cluster;
   with.pauser = runner.get();
   with.told_reader = step_reader.get();
@@ -170,6 +173,7 @@ Result<void> Server::Parts::MakeApi() {
                         }};
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
   api_options.unknown = [this](const core::Account& who) { return settings->UnknownOf(who.uid); };
+  api_options.projects = settings->projects();
   api_options.openapi = platform::EmbeddedOpenApi();
   api_options.page = DashboardFiles();
   api_options.dashboard = [this] { return DashboardAddress(options, *http); };
@@ -185,7 +189,8 @@ Result<void> Server::Parts::MakeApi() {
                    options.policy,
                    options.max_slowdown,
                    options.match_patience,
-                   options.settings.prices};
+                   options.settings.prices,
+                   settings->projects()};
   api = std::make_unique<api::Api>(
       *http, *service, [place = options.store, key = key] { return store::OpenJobs(place, key); },
       ServerStudies(parts), api_options);

@@ -41,7 +41,10 @@ std::vector<std::uint32_t> GroupsOfUser(std::uint32_t uid) {
 NameService SystemNames() { return {UserNamed, GroupNamed, GroupsOfUser}; }
 
 Settings::Settings(const SettingsFile& file, SettingsOptions options)
-    : everybody_(file.everybody), options_(std::move(options)), asking_(kMostAsking) {
+    : everybody_(file.everybody),
+      options_(std::move(options)),
+      projects_(file.projects),
+      asking_(kMostAsking) {
   if (file.sharing.unknown_alone) unknown_ = {*file.sharing.unknown_alone, "[sharing]"};
   for (const auto& [name, alone] : file.sharing.alone_of_user) {
     if (const auto uid = options_.names.user(name)) {
@@ -72,6 +75,15 @@ Settings::Settings(const SettingsFile& file, SettingsOptions options)
       }
     }
   };
+  for (const core::Project& project : projects_) {
+    for (const std::string& name : project.users) {
+      if (options_.names.user(name)) continue;
+      remarks_.push_back(
+          fmt::format("sharewell.toml: there is no user {} on this machine, whom [projects.{}] "
+                      "names; correct the name, then restart",
+                      core::Quoted(name), project.name));
+    }
+  }
   place("user", file.users, options_.names.user, users_);
   place("group", file.groups, options_.names.group, groups_);
 }

@@ -20,6 +20,7 @@
 #include "api/api.h"
 #include "api/worker.h"
 #include "core/limits.h"
+#include "core/projects.h"
 #include "core/submission.h"
 #include "platform/mutex.h"
 #include "server/settings_file.h"
@@ -48,6 +49,7 @@ class Settings {
   core::AccountLimits Explain(const core::Account& who) const;  // with where each comes from
   // How that user's jobs start of which nothing is known.
   api::UnknownJobs UnknownOf(std::uint32_t uid) const;
+  const core::Projects& projects() const { return projects_; }
   // The kernel says that a process of this user's is in these groups.
   void Meet(std::uint32_t uid, std::vector<std::uint32_t> groups) const;
 
@@ -73,6 +75,7 @@ class Settings {
   std::map<std::uint32_t, Table> users_, groups_;  // by uid and gid
   api::UnknownJobs unknown_;                       // of everybody
   std::map<std::uint32_t, api::UnknownJobs> unknown_of_;
+  const core::Projects projects_;
   std::vector<std::string> remarks_;
   mutable platform::Mutex mutex_;
   mutable std::map<std::uint32_t, Known> known_ SHAREWELL_GUARDED_BY(mutex_);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "catalogue/gpu_catalogue.h"
+#include "catalogue/projects_file.h"
 #include "catalogue/toml_table.h"
 #include "core/text/parse_number.h"
 #include "core/text/quoted.h"
@@ -40,6 +41,14 @@ bool IsCurrency(const std::string& text) {
 
 // Absent: it is no value of that key.
 std::optional<double> ValueIn(const toml::node& node, const core::LimitKey& key) {
+  if (key.unit == core::LimitUnit::kTime) {
+    // A bare number would be seconds here, and minutes elsewhere.
+    const auto text = node.value_exact<std::string>();
+    const bool bare = text && text->find_first_not_of("0123456789.") == std::string::npos;
+    const auto time = text && !bare ? core::TimeFrom(*text) : std::nullopt;
+    const bool is_time = time && time->value > 0 && time->value <= kMostCount;
+    return is_time ? std::optional(time->value) : std::nullopt;
+  }
   if (key.is_bytes()) {
     if (const auto text = node.value_exact<std::string>()) {
       const auto size = core::ParseMemory(*text);
@@ -65,7 +74,9 @@ void ReadLimits(catalogue::TomlTable& table, GivenLimits& given) {
     given[i] = ValueIn(*node, key);
     if (given[i]) continue;
     const char* form = key.is_bytes() ? "a size such as \"64MiB\", \"2GB\", or whole bytes"
-                                      : "a number from 0 to 1000000000";
+                       : key.unit == core::LimitUnit::kTime
+                           ? "a time such as \"24h\", \"90m\" or \"7d\""
+                           : "a number from 0 to 1000000000";
     table.FailAt(*node, fmt::format("{} must be {}", key.name, form));
   }
 }
@@ -167,7 +178,8 @@ Result<SettingsFile> ParseSettings(std::string_view text, const std::string& nam
   RETURN_IF_ERROR(root);
   std::optional<core::Error> error;
   catalogue::TomlTable top(*root, name, "sharewell.toml", error);
-  top.AllowOnly({"limits", "sharing", "prices"});
+  top.AllowOnly({"limits", "sharing", "projects", "prices"});
+  settings.projects = catalogue::ProjectsIn(top);
   ReadSharing(top, settings.sharing);
   ReadPrices(top, settings);
   if (const toml::table* given = top.Table("limits")) {

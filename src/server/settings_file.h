@@ -1,5 +1,5 @@
 // sharewell.toml (docs/formats/settings.md): what one user may take of the server, for everybody,
-// by user and by group; how jobs of which nothing is known start; and what GPUs cost.
+// by user and by group; how jobs of which nothing is known start; projects; and what GPUs cost.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 
 #include "core/limits.h"
 #include "core/prices.h"
+#include "core/projects.h"
 #include "core/result.h"
 
 namespace sharewell::server {
@@ -33,6 +34,7 @@ struct SettingsFile {
   core::Prices prices;  // [prices]
   // Names in it that the GPU catalogue does not have: they price GPUs that call themselves so.
   std::vector<std::string> unknown_models;
+  core::Projects projects;  // [projects.NAME]
 };
 
 // `name` stands in errors, with the line.

@@ -173,6 +173,37 @@ TEST(SettingsTest, WhatIsWrongInTheFileIsSaidWithItsLine) {
   EXPECT_EQ(ErrorOf("# nothing yet\n"), "no error");
 }
 
+TEST(SettingsTest, LimitsOfGpusAndTime) {
+  const Settings settings(
+      Parsed("[limits]\ngpus = 4\ngpu_hours_a_week = 100.5\njob_time = \"24h\"\n"
+             "[limits.user.ann]\njob_time = \"7d\""),
+      {.own_uid = 0, .admin_group = {}, .names = Names()});
+  const core::Limits eve = settings.LimitsOf(1004);
+  EXPECT_EQ(eve.gpus, 4);
+  EXPECT_EQ(eve.gpu_hours_a_week, 100.5);
+  EXPECT_EQ(eve.job_time, core::Seconds(86400));
+  EXPECT_EQ(settings.LimitsOf(1001).job_time, core::Seconds(7 * 86400));
+  EXPECT_EQ(settings.LimitsOf(0).gpus, core::kNoLimit) << "admins have no less than usual";
+  for (const char* wrong : {"24", "\"24\"", "\"a day\"", "\"0h\"", "\"-1h\"", "\"99999999d\""}) {
+    EXPECT_THAT(ErrorOf(std::string("[limits]\njob_time = ") + wrong),
+                HasSubstr("line 2: job_time must be a time such as \"24h\""));
+  }
+  EXPECT_THAT(ErrorOf("[limits]\ngpus = \"all\""), HasSubstr("gpus must be a number"));
+  EXPECT_THAT(ErrorOf("[limits]\ngpu_hours = 3"), HasSubstr("did you mean 'gpu_hours_a_week'"));
+}
+
+TEST(SettingsTest, ProjectsAreReadAndWhoIsNotHereIsSaid) {
+  const Settings settings(Parsed("[projects.vision]\nshare = 0.5\nusers = [\"ann\", \"an\"]"),
+                          {.own_uid = 0, .admin_group = {}, .names = Names()});
+  ASSERT_EQ(settings.projects().size(), 2U);
+  EXPECT_EQ(settings.projects()[1].name, "vision");
+  ASSERT_EQ(settings.remarks().size(), 1U);
+  EXPECT_THAT(settings.remarks()[0],
+              AllOf(HasSubstr("no user 'an'"), HasSubstr("[projects.vision]")));
+  EXPECT_THAT(ErrorOf("[projects.vision]\nshare = 5\nusers = [\"ann\"]"),
+              AllOf(HasSubstr("sharewell.toml: line 2:"), HasSubstr("write share = 0.05")));
+}
+
 TEST(SettingsTest, AFileThatNobodyNamedMayBeAbsent) {
   const platform::TestFolder folder;
   EXPECT_TRUE(ReadSettings(folder.Path("sharewell.toml"), false));

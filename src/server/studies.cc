@@ -166,6 +166,7 @@ Result<study::ForecastResult> PlayForward(const StudyParts& parts, const QueueNo
   options.max_slowdown = parts.max_slowdown;
   options.usage = UsageNow(queue, options.now);
   options.match_patience = parts.match_patience;
+  options.projects = parts.projects;
   return study::Forecast(records, *queue.view.cluster, gpus, closed, queue.shared,
                          asked != nullptr ? &considered : nullptr, options);
 }

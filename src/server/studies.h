@@ -25,6 +25,7 @@ struct StudyParts {
   core::Ratio max_slowdown;
   double match_patience;
   core::Prices prices;
+  core::Projects projects;
 };
 
 // All of `parts` must outlive them.

@@ -69,6 +69,7 @@ inline core::Submission FullSubmission() {
   asked.profile = "resnet50";
   asked.array = "17_3";
   asked.array_at_once = 4;
+  asked.project = "vision";
   asked.watch = false;
   asked.script = "fedcba9876543210fedcba9876543210";
   asked.needs = FullNeeds();

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/projects.h"
 #include "core/result.h"
 #include "study/simulation/simulate.h"
 #include "testing/builders.h"
@@ -86,6 +87,8 @@ class Reader {
       return Job(plain[0], keys);
     } else if (what == "pair" && plain.size() >= 3) {
       pairs_.push_back(plain);
+    } else if (what == "project" && plain.size() == 1) {
+      return Project(plain[0], keys);
     } else if (what == "option") {
       return Option(keys);
     } else {
@@ -167,6 +170,24 @@ class Reader {
     return {};
   }
 
+  Result<void> Project(const std::string& name, const Keys& keys) {
+    core::Project project{name, 0, {}};
+    for (const auto& [key, value] : keys) {
+      if (key == "share") {
+        project.share = Number(value);
+      } else if (key == "users") {
+        std::istringstream all(value);
+        for (std::string user; std::getline(all, user, ',');) {
+          project.users.push_back("user" + user);
+        }
+      } else {
+        return UsageError("a project has no {}", key);
+      }
+    }
+    projects_.push_back(std::move(project));
+    return {};
+  }
+
   Result<void> Option(const Keys& keys) {
     auto& options = story_.options;
     for (const auto& [key, value] : keys) {
@@ -210,6 +231,7 @@ class Reader {
       workloads = std::max(workloads, jobs_[j].workload.value_or(0) + 1);
     }
     for (std::size_t u = 0; u < users; ++u) s.users.push_back(fmt::format("user{}", u));
+    study::CountToProjects(core::WithDefault(projects_), s);
     interference::PairTable pairs(s.cluster.models().size(), workloads);
     for (const auto& pair : pairs_) {
       const core::WorkloadId a(static_cast<std::size_t>(Number(pair[0])));
@@ -235,6 +257,7 @@ class Reader {
   std::vector<std::string> models_;
   fixtures::ClusterBuilder cluster_;
   std::vector<fixtures::JobSpec> jobs_;
+  std::vector<core::Project> projects_;
   std::vector<std::vector<std::string>> pairs_;
   double figures_ = 0;
   std::optional<double> durations_ = 0;

@@ -25,6 +25,10 @@ export const USAGE = {
 const JOBS = [job(5, { name: BAD, user: BAD, phase: "finished", submitted_ms: now - 5 * HOUR, started_ms: now - 4 * HOUR, resumed_ms: now - 4 * HOUR, ended_ms: now - HOUR,
                        gpus: [{ index: 0, uuid: "gpu-0", model: "H200" }] })];
 
+const PROJECTS = { schema: 1, projects: [
+  { name: "default", share: 0.5, gpus_of_share: 1, gpus_in_use: 0, running: 0, waiting: 12, yours: false },
+  { name: BAD, share: 0.5, gpus_of_share: 1, gpus_in_use: 1.3333333, running: 3, waiting: 0, yours: true }] };
+
 const row = (name, over = {}) => ({ name, jobs: 42, finished: 41, makespan_seconds: 7290, jct_mean_seconds: 3725, queueing_mean_seconds: 754, slowdown_mean: 1.234, busy: 0.613, moves: 2, ooms: 3,
                                     curves: { jct_seconds: [60, 120, 600, 7200], queueing_seconds: [0, 30, 90, 300], slowdown: [1, 1.1, 1.25, 1.5] }, ...over });
 const changed = (number, over = {}) => ({ number, name: BAD, user: "bo", before_seconds: 1000, after_seconds: 250, ...over });
@@ -41,6 +45,7 @@ function answers(url) {
   if (url.pathname === "/api/v1/gpus") return { schema: 1, gpus: [gpu(0), gpu(1)] };
   if (url.pathname === "/api/v1/jobs") return { schema: 1, jobs: JOBS, counts: {}, next: null };
   if (url.pathname === "/api/v1/usage") return USAGE;
+  if (url.pathname === "/api/v1/projects") return PROJECTS;
   if (url.pathname.startsWith("/api/v1/whatif/")) {
     ++progressAsked;
     return { schema: 1, state: "running", policy: 1, policies: 2, jobs_done: 21, jobs: 42 };
@@ -83,6 +88,8 @@ export async function checkCluster(page, url) {
     [BAD, "3", "7.25", "50 %", "1.75 of 4.5", "0.66", `12m${NBSP}34s`, `1m${NBSP}01s`, "44 %"],
     ["bo", "5", "5.8", "40 %", "unknown", "12.3", "–", "–", "–"],
     [FORMULA, "3", "1.45", "10 %", "1.75 of 4.5", "0.66", `12m${NBSP}34s`, `1m${NBSP}01s`, "44 %"]]);
+  assert.deepEqual(await cells(page, "#projects"), [["default", "50 %", "1", "0", "0", "12"], [BAD, "50 %", "1", "1.3", "3", "0"]]);
+  assert.match(await csv(page, "projects"), /\ndefault,0\.5,1,0,0,12\n/);
   assert.equal(await text("#jain"), "0.877");
   assert.match(await text("#users"), /the oldest jobs are missing/);
   await page.waitForSelector("#use canvas", { timeout: PATIENCE });

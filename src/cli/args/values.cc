@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -33,59 +32,11 @@ std::optional<double> Noise(std::string_view text) {
   return noise && *noise >= 0 && *noise <= kMostNoise ? noise : std::nullopt;
 }
 
-// "1:30:00" or "2-12:00:00" (days), as Slurm's users write times.
-std::optional<double> ClockSeconds(std::string_view text) {
-  double days = 0;
-  if (const auto dash = text.find('-'); dash != text.npos && dash > 0) {
-    const auto whole = core::FiniteNumber(text.substr(0, dash));
-    if (!whole || *whole != std::floor(*whole)) return std::nullopt;
-    days = *whole;
-    text.remove_prefix(dash + 1);
-  }
-  std::array<double, 3> parts{};
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto end = i + 1 < parts.size() ? text.find(':') : text.size();
-    if (end == text.npos) return std::nullopt;
-    const std::string_view part = text.substr(0, end);
-    const bool digits = !part.empty() && part.size() <= (i == 0 ? 4U : 2U) &&
-                        part.find_first_not_of("0123456789") == part.npos;
-    const auto value = digits ? core::FiniteNumber(part) : std::nullopt;
-    if (!value || (i > 0 && *value > 59)) return std::nullopt;
-    parts[i] = *value;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return days * kDay + parts[0] * 3600 + parts[1] * 60 + parts[2];
-}
-
 }  // namespace
 
 core::Result<core::Seconds> ParseTime(std::string_view flag, std::string_view text, int most_days) {
-  double unit = 0;  // none given
-  if (!text.empty()) {
-    switch (text.back()) {
-      case 's':
-        unit = 1;
-        break;
-      case 'm':
-        unit = 60;
-        break;
-      case 'h':
-        unit = 3600;
-        break;
-      case 'd':
-        unit = kDay;
-        break;
-      default:
-        break;
-    }
-  }
-  auto value = core::FiniteNumber(text.substr(0, text.size() - (unit > 0 ? 1 : 0)));
-  if (unit == 0) {
-    unit = 1;
-    if (const auto clock = ClockSeconds(text)) value = clock;
-  }
-  if (value && *value >= 0 && *value * unit <= most_days * kDay)
-    return core::Seconds(*value * unit);
+  const auto time = core::TimeFrom(text);
+  if (time && time->value <= most_days * kDay) return *time;
   return UsageError(
       "{}: {} is not allowed; give seconds, a number with s, m, h or d (90s, 15m, 12h, 3d), or "
       "hours, minutes and seconds (1:30:00), at most {}d",

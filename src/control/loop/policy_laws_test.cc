@@ -668,6 +668,34 @@ TEST(Guests, LeaveOthersWithinTheirBoundsOverTheirLives) {
   EXPECT_LE(beyond, known / 50) << "the worst is at " << worst;
 }
 
+// Shares of projects change who is next, and no law: not the same plan from a new memo, or under
+// new ids, and nobody is lost, of a project without a share neither.
+TEST(Projects, KeepTheLawsOnRandomCases) {
+  for (const std::string& name : fixtures::NonPreemptingPolicies()) {
+    for (std::uint64_t seed = 1; seed <= kFewCases; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, case {}", name, seed));
+      Case c = RandomCase(seed);
+      for (core::Job& job : c.jobs) job.project = core::ProjectId(job.id.index() % 3);
+      policy::Options options;
+      options.project_shares = {0, 0.3, 0.7};
+      ExpectLawful(c, name, RunCase(c, name, options, false, seed % 2 == 0));
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(Projects, WithoutSharesNothingIsDecidedOtherwise) {
+  for (const std::string& name : fixtures::EveryPolicy()) {
+    for (std::uint64_t seed = 1; seed <= kFewCases / 4; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, case {}", name, seed));
+      const Case plain = RandomCase(seed);
+      Case named = plain;
+      for (core::Job& job : named.jobs) job.project = core::ProjectId(job.id.index() % 3);
+      EXPECT_EQ(RunCase(plain, name).decisions, RunCase(named, name).decisions);
+    }
+  }
+}
+
 TEST(Priority, GoesFirstUnderEveryOrder) {
   for (const std::string& name : fixtures::EveryPolicy()) {
     // Long before short, small before large and the other way round: only priority decides.

@@ -12,6 +12,12 @@ namespace sharewell::control {
 using core::JobRecord;
 using core::Phase;
 
+namespace {
+
+constexpr core::Seconds kHoursLast(1), kLookAtHours(30);
+
+}  // namespace
+
 engine::RunRequest RequestOf(const JobRecord& record) {
   engine::RunRequest request;
   request.id = {record.number, record.attempt};
@@ -21,7 +27,53 @@ engine::RunRequest RequestOf(const JobRecord& record) {
   return request;
 }
 
-JobQueue::JobQueue(const Parts& parts) : parts_(parts), room_(parts.limits, parts.state.live) {}
+JobQueue::JobQueue(const Parts& parts)
+    : parts_(parts), room_(parts.limits, parts.state.live, [this](const std::string& user) {
+        return HoursUsed(user);
+      }) {}
+
+// A gate asks of each job that waits.
+double JobQueue::HoursUsed(const std::string& user) {
+  const core::Seconds now = parts_.journal.Now();
+  const auto known = hours_.find(user);
+  if (known != hours_.end() && now - known->second.first < kHoursLast) return known->second.second;
+  const double used =
+      GpuHoursOfWeek(parts_.state.week, parts_.state.board, user, parts_.journal.Wall());
+  hours_[user] = {now, used};
+  return used;
+}
+
+std::optional<core::Seconds> JobQueue::KeepToHours() {
+  const core::Seconds now = parts_.journal.Now();
+  const auto again = [&]() -> std::optional<core::Seconds> {
+    if (!limited_) return std::nullopt;
+    return *looked_ + kLookAtHours - now;
+  };
+  if (looked_ && now - *looked_ < kLookAtHours) return again();
+  looked_ = now;
+  hours_.clear();
+  limited_ = false;
+  std::map<std::string, bool> has_none;  // by user
+  for (const JobPtr& shown : parts_.state.board.Live()) {
+    if (shown->asked.gpus == 0) continue;
+    const std::string& user = shown->user.name;
+    const auto [known, fresh] = has_none.try_emplace(user, false);
+    if (fresh) {
+      const double most = parts_.limits(shown->user).gpu_hours_a_week;
+      limited_ = limited_ || !core::IsNoLimit(most);
+      known->second = !core::IsNoLimit(most) && HoursUsed(user) >= most;
+    }
+    LiveJob* job = known->second ? parts_.state.live.Find(shown->number) : nullptr;
+    // A paused one goes on when it is let: its process is there.
+    if (job == nullptr || !job->id.valid() || job->record.phase != Phase::kWaiting ||
+        job->record.paused) {
+      continue;
+    }
+    parts_.engine.Withdraw(parts_.state.live.TakeId(*job));
+    Enqueue(job->record.number);
+  }
+  return again();
+}
 
 void JobQueue::EnqueueIfItFits(LiveJob& job) {
   if (auto fits = parts_.advisor.Check(job.record.user, job.record.asked); !fits) {
@@ -154,6 +206,7 @@ core::Job JobQueue::NextJob(LiveJob& of) {
   job.id = state.live.GiveId(of);
   job.name = std::to_string(record.number);
   job.user = state.live.UserIdOf(record.user.name);
+  job.project = core::ProjectOf(parts_.projects, record.user.name, record.asked.project);
   job.workload = parts_.advisor.WorkloadOf(record.user, record.asked);
   job.gpus = record.asked.gpus;
   job.cores = record.asked.cores;

@@ -7,7 +7,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "control/service/advisor.h"
 #include "control/service/journal.h"
@@ -18,6 +21,7 @@
 #include "control/service/service_state.h"
 #include "core/job.h"
 #include "core/job_record.h"
+#include "core/projects.h"
 #include "engine/foreign_queue.h"
 #include "engine/live/live_engine.h"
 
@@ -39,6 +43,7 @@ class JobQueue {
     LimitsOf limits;
     // Jobs of that user never start as guests. Must not wait; none: they may.
     std::function<bool(const core::Account& who)> alone_until_known = {};
+    core::Projects projects = {};  // empty: there are none
   };
   explicit JobQueue(const Parts& parts);
 
@@ -52,6 +57,9 @@ class JobQueue {
   void QueueKindAnew(const core::JobRecord& kind);
   // Whether any went to the loop, so that a turn comes for it.
   bool SubmitEnqueued();
+  // Whose user has used up the GPU hours of a week waits outside of the loop again. When to look
+  // once more; absent: nobody here has such a limit.
+  std::optional<core::Seconds> KeepToHours();
   // What was held because no machine was large enough is tried again.
   void TryHeldAgain();
   // Its end is stored. REQUIRES: it is live; it is not from here on.
@@ -66,6 +74,7 @@ class JobQueue {
   core::Job NextJob(LiveJob& job);
 
  private:
+  double HoursUsed(const std::string& user);
   void NoteAlone(LiveJob& job);
   void PutTerms(const engine::StartTerms& terms, core::Job& to) const;
   void ReleaseDependents(std::int64_t number, core::Phase how);
@@ -73,6 +82,9 @@ class JobQueue {
   const Parts parts_;
   WaitingRoom room_;
   PlaceInLine line_;
+  std::map<std::string, std::pair<core::Seconds, double>> hours_;  // as counted then
+  std::optional<core::Seconds> looked_;                            // at them, for KeepToHours
+  bool limited_ = false;  // some user is, of those who had jobs then
 };
 
 }  // namespace sharewell::control

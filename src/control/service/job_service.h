@@ -73,6 +73,9 @@ class JobService {
   // that are over.
   virtual std::optional<core::SpeedHistory> Speed(std::int64_t number) const = 0;
 
+  // Of the last seven days, with those of runs under way; absent: nobody counts them.
+  virtual std::optional<double> GpuHoursOfWeek(const std::string&) const { return std::nullopt; }
+
   virtual const JobBoard& board() const = 0;
   virtual EventHub& events() = 0;
   virtual ServiceView View() const = 0;

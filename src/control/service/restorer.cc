@@ -98,6 +98,9 @@ Result<void> Restorer::RestoreUsage(const std::vector<JobRecord>& over,
     if (used.gpu_seconds <= 0) return;
     parts_.state.snapshot.AddUsage(parts_.state.live.UserIdOf(user), UsageAt(used, now));
   };
+  const auto weeks = parts_.store.KeptUnder(std::string(kWeekFacts));
+  RETURN_IF_ERROR(weeks);
+  for (const auto& [user, text] : *weeks) (void)parts_.state.week.Restore(user, text);
   std::map<std::string, core::UnixMillis> known_to;  // when a user's sum was stored
   for (const auto& [user, text] : *stored) {
     const auto sum = KeptUsageFrom(text);

@@ -115,7 +115,9 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
     parts_.monitor->Ended(record.number);
   }
   const bool paused_by_hand = std::exchange(record.paused, false) && record.asked.held;
+  const core::Seconds ran_before = record.run_time;
   WriteEnd(end, parts_.journal.Wall(), record);
+  CountInWeek(record, record.run_time - ran_before);
   const bool broke = end.end.fall && end.end.fall->part == engine::Fall::Part::kCulprit;
   if (parts_.state.breakers.TakeEnd(record, broke)) parts_.queue.QueueKindAnew(record);
   if (record.phase == Phase::kWaiting && paused_by_hand) {
@@ -152,6 +154,14 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
   KeepUsage(record.user.name);
   // What becomes of it is told with the end of the earlier one.
   if (!end.earlier_leaves) SayEnd(end, record);
+}
+
+void RunKeeper::CountInWeek(const JobRecord& record, core::Seconds ran) {
+  const std::string& user = record.user.name;
+  const core::UnixMillis now = parts_.journal.Wall();
+  const auto took = static_cast<core::UnixMillis>(std::max(0.0, ran.value) * 1e3);
+  parts_.state.week.Add(user, now - took, now, record.asked.gpus);
+  parts_.journal.outbox().AddKept(std::string(kWeekFacts) + user, parts_.state.week.TextOf(user));
 }
 
 void RunKeeper::KeepUsage(const std::string& user) {

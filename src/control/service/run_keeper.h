@@ -44,6 +44,7 @@ class RunKeeper {
 
  private:
   void TakeCores(LiveJob& job, const engine::RunStarted& started);
+  void CountInWeek(const core::JobRecord& record, core::Seconds ran);
   // What its user used so far, for the next server.
   void KeepUsage(const std::string& user);
   void SayEnd(const engine::Ended& end, const core::JobRecord& record);

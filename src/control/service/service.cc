@@ -17,7 +17,8 @@ constexpr core::Seconds kMostBusy(10);  // a turn takes milliseconds
 Service::Service(core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
                  Advisor& advisor, store::JobStore& jobs, const ServiceOptions& options,
                  JobMonitor* monitor)
-    : no_submissions_(options.no_submissions),
+    : clock_(options.clock),
+      no_submissions_(options.no_submissions),
       impl_(std::make_unique<Impl>(cluster, std::move(gpus), runner, advisor, jobs, options,
                                    monitor)) {}
 
@@ -105,6 +106,10 @@ void Service::Ahead(std::int64_t number, Answer<std::optional<JobsAhead>> answer
 
 std::optional<core::SpeedHistory> Service::Speed(std::int64_t number) const {
   return impl_->paces.speeds().Of(number);
+}
+
+std::optional<double> Service::GpuHoursOfWeek(const std::string& user) const {
+  return control::GpuHoursOfWeek(impl_->state.week, impl_->state.board, user, clock_->Wall());
 }
 
 const JobBoard& Service::board() const { return impl_->state.board; }

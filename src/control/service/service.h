@@ -132,6 +132,7 @@ class Service final : public JobService {
                 Answer<core::JobRecord> answer) override;
   void Ahead(std::int64_t number, Answer<std::optional<JobsAhead>> answer) override;
   std::optional<core::SpeedHistory> Speed(std::int64_t number) const override;
+  std::optional<double> GpuHoursOfWeek(const std::string& user) const override;
   const JobBoard& board() const override;
   EventHub& events() override;
   ServiceView View() const override;
@@ -140,6 +141,7 @@ class Service final : public JobService {
   struct Impl;
   void Do(std::function<void()> action);  // on the loop's thread
 
+  Clock* const clock_;
   const std::string no_submissions_;  // why; empty: they are taken
   std::unique_ptr<Impl> impl_;
   std::thread thread_;  // the loop's; none where Turn is called

@@ -102,7 +102,8 @@ Service::Impl::Impl(core::Cluster& cluster, std::vector<GpuView> gpus, engine::R
              .engine = engine,
              .manager = options.foreign_queue,
              .limits = options.limits.of,
-             .alone_until_known = options.alone_until_known}),
+             .alone_until_known = options.alone_until_known,
+             .projects = options.limits.projects}),
       nodes({.state = state,
              .journal = journal,
              .view = view,
@@ -211,6 +212,7 @@ bool Service::Impl::Turn() {
   if (mailbox.closed()) return false;
   foreign.Admit();
   nodes.LookAtStrangers();
+  if (const auto again = queue.KeepToHours()) loop.TurnBy(journal.Now() + *again);
   if (!queue.SubmitEnqueued()) submissions.Answer();  // held ones: no turn will come for them
   turns.SetBusy(false);
   const auto turned = loop.Turn();

@@ -1,6 +1,6 @@
 // ServiceState: what is so now. The machines, who runs where, the jobs, and what readers see of
 // them: data that nearly every part of the service reads, and many change. The loop's thread, but
-// for the board.
+// for the board and the week.
 #pragma once
 
 #include <utility>
@@ -10,6 +10,7 @@
 #include "control/service/parts/gpu_breakers.h"
 #include "control/service/parts/gpu_table.h"
 #include "control/service/parts/live_jobs.h"
+#include "control/service/parts/week_use.h"
 #include "core/cluster.h"
 #include "core/snapshot.h"
 
@@ -26,6 +27,7 @@ struct ServiceState {
   LiveJobs live;
   GpuBreakers breakers;
   JobBoard board;
+  WeekUse week;
 };
 
 }  // namespace sharewell::control

@@ -19,6 +19,10 @@ Result<double> ParseNumber(std::string_view flag, std::string_view text, double 
 Result<std::uint64_t> ParseWhole(std::string_view flag, std::string_view text, std::uint64_t least,
                                  std::uint64_t most);
 
+// Seconds, 90s, 15m, 12h, 3d, or as Slurm's users write times: "1:30:00", "2-12:00:00" (days).
+// Absent: it is none, or below 0.
+std::optional<Seconds> TimeFrom(std::string_view text);
+
 // "8GB", "512 MiB", or bytes; absent: it is none.
 std::optional<Bytes> ParseMemory(std::string_view text);
 

@@ -14,5 +14,16 @@ TEST(ParseMemory, KnowsItsUnits) {
   }
 }
 
+TEST(ParseNumber, TimesHaveUnitsOrAClocksForm) {
+  EXPECT_EQ(TimeFrom("90"), Seconds(90));
+  EXPECT_EQ(TimeFrom("15m"), Seconds(900));
+  EXPECT_EQ(TimeFrom("1.5h"), Seconds(5400));
+  EXPECT_EQ(TimeFrom("7d"), Seconds(7 * 86400));
+  EXPECT_EQ(TimeFrom("2-12:00:00"), Seconds(60 * 3600));
+  for (const char* none : {"", "h", "-1h", "1w", "1:60:00", "1e308d", "24 h"}) {
+    EXPECT_FALSE(TimeFrom(none)) << none;
+  }
+}
+
 }  // namespace
 }  // namespace sharewell::core

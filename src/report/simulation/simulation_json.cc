@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "report/simulation/group_times.h"
+#include "report/simulation/project_times.h"
 #include "report/text/json.h"
 
 namespace sharewell::report {
@@ -76,6 +77,7 @@ void WriteResult(Writer& out, const study::Summary& s, bool guarded) {
   out.Field("distance_from_shared_optimum", s.distance_from_shared_optimum);
   WriteGroups(out, "by_size", "size", s.by_size);
   WriteGroups(out, "by_user", "user", s.by_user);
+  WriteProjects(out, s.by_project);
 }
 
 struct SpreadFigure {

@@ -9,6 +9,7 @@
 
 #include "report/simulation/best_for_whom.h"
 #include "report/simulation/group_times.h"
+#include "report/simulation/project_times.h"
 #include "report/text/format.h"
 #include "report/text/table.h"
 
@@ -272,6 +273,13 @@ std::string SimulationTable(const SimulationReport& report, std::size_t width) {
   out += TablesWithin(policies, width, [&](const auto& some) { return RowsOf(policies, some); });
   const auto by_size = [](const auto& some) { return SizeRows(GroupsOf(some, &Summary::by_size)); };
   if (!by_size(policies).empty()) out += '\n' + TablesWithin(policies, width, by_size);
+  std::vector<ProjectRuns> projects;
+  for (const PolicyRuns& runs : policies) {
+    ProjectRuns& of = projects.emplace_back();
+    for (const Summary* summary : runs) of.push_back(&summary->by_project);
+  }
+  const std::string by_project = ProjectsText(NamesOf(policies), projects, width);
+  if (!by_project.empty()) out += '\n' + by_project;
   const std::string users =
       UsersText(NamesOf(policies), GroupsOf(policies, &Summary::by_user), width);
   if (!users.empty()) out += '\n' + users;

@@ -13,6 +13,7 @@
 #include "core/cluster.h"
 #include "core/job.h"
 #include "core/profile.h"
+#include "core/projects.h"
 #include "core/result.h"
 #include "interference/interference.h"
 #include "sim/truth.h"
@@ -44,6 +45,7 @@ struct Scenario {
   std::vector<std::string> users;         // by UserId
   WorkloadsTold told;
   std::vector<std::string> remarks;  // what else was assumed, one sentence each
+  core::Projects projects = {};      // by ProjectId; empty: none count
 };
 
 struct ScenarioOptions {
@@ -58,5 +60,8 @@ core::Result<Scenario> BuildScenario(const trace::Trace& trace, const std::strin
                                      core::Cluster cluster, const core::Measurements& measurements,
                                      const catalogue::GpuCatalogue& catalogue,
                                      const ScenarioOptions& options);
+
+// Its users' jobs count to these projects; of a user who is in several, to the first one.
+void CountToProjects(core::Projects projects, Scenario& scenario);
 
 }  // namespace sharewell::study

@@ -97,6 +97,7 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   // never to what the world runs on.
   interference::Interference believed = scenario.interference;
   policy_options.interference = &believed;
+  policy_options.project_shares = core::SharesOf(scenario.projects);
   auto policy = policy::NewPolicy(policy_name, policy_options);
   RETURN_IF_ERROR(policy);
 

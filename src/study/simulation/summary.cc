@@ -20,6 +20,29 @@ Distribution Describe(const std::vector<double>& values) {
   return {Mean(values), Quantile(values, 0.5), Quantile(values, 0.95), Quantile(values, 0.99)};
 }
 
+std::vector<ProjectTimes> ByProject(const Scenario& scenario, const sim::World& world) {
+  std::vector<ProjectTimes> out;
+  GroupedTimes groups;
+  std::vector<std::string> names;
+  for (const core::Project& project : scenario.projects) {
+    out.push_back({{project.name, 0, {}, {}, {}, {}}, project.share, 0});
+    names.push_back(project.name);
+  }
+  for (std::size_t j = 0; !out.empty() && j < scenario.jobs.size(); ++j) {
+    const core::Job& job = scenario.jobs[j];
+    const sim::JobOutcome& outcome = world.outcomes()[j];
+    std::optional<double> wait, taken;
+    if (outcome.first_start) wait = (*outcome.first_start - job.submit).value;
+    if (outcome.end == End::kFinished) taken = (outcome.finish - job.submit).value;
+    groups.Add(job.project.index(), job.gpus, wait, taken);
+    out[job.project.index()].gpu_hours += outcome.run_time.value * job.gpus / 3600;
+  }
+  for (GroupTimes& times : groups.ByUser(names)) {
+    out[core::ProjectNamed(scenario.projects, times.name)->index()].times = std::move(times);
+  }
+  return out;
+}
+
 }  // namespace
 
 Summary Summarise(const Scenario& scenario, const sim::World& world, std::string policy,
@@ -71,6 +94,7 @@ Summary Summarise(const Scenario& scenario, const sim::World& world, std::string
   }
   s.by_size = groups.BySize();
   s.by_user = groups.ByUser(scenario.users);
+  s.by_project = ByProject(scenario, world);
   s.jct = Describe(jct);
   s.queueing = Describe(queueing);
   s.run = Describe(run);

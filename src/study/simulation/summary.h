@@ -18,6 +18,15 @@ struct Distribution {
   std::optional<double> mean, p50, p95, p99;
 };
 
+// Of one project, whether it had jobs or not.
+struct ProjectTimes {
+  GroupTimes times;
+  core::Ratio share = 0;
+  double gpu_hours = 0;  // of its jobs: of a GPU that several share, each counts all
+
+  friend bool operator==(const ProjectTimes&, const ProjectTimes&) = default;
+};
+
 struct Summary {
   std::string policy;    // as given on the command line
   bool history = false;  // what really happened: moves and memory were not recorded
@@ -45,6 +54,7 @@ struct Summary {
   // The same over the bound of all schedules that share GPUs (shared_optimum.h).
   std::optional<double> distance_from_shared_optimum;
   std::vector<GroupTimes> by_size, by_user;
+  std::vector<ProjectTimes> by_project;  // by ProjectId; empty: there are none
 };
 
 Summary Summarise(const Scenario& scenario, const sim::World& world, std::string policy,

@@ -294,6 +294,8 @@ export type Job = {
   profile: string | null;
   array: string | null;
   array_at_once: number | null;
+  /** whose share of the GPUs it counts to; left out where there are no projects */
+  project?: string;
   /** its steps may be counted from inside of it */
   watch: boolean;
   /** which script it runs: of its path and contents */
@@ -418,6 +420,8 @@ export type Submission = {
   array?: string | null;
   /** so many jobs of the array run at once */
   array_at_once?: number | null;
+  /** of its user's projects; left out: the only one */
+  project?: string | null;
   /** false: nothing is put into the job that counts its steps and tells of them; left out: true */
   watch?: boolean;
   /** which script it runs, as the client saw it: the same script is taken to need what it last needed, until its step is known */
@@ -548,14 +552,34 @@ export type Limits = {
     /** its key in sharewell.toml */
     name: string;
     what: string;
-    unit: "bytes" | "count" | "seconds_per_minute";
-    limit: number;
+    unit: "bytes" | "count" | "hours" | "seconds" | "seconds_per_minute";
+    /** null: there is none */
+    limit: number | null;
     /** null: it is not counted here */
     used: number | null;
     left: number | null;
     /** default, default of admins, or the table of sharewell.toml */
     from: string | null;
   })[];
+};
+
+export type Projects = {
+  schema: 1;
+  /** the first is that of the users of no other; empty: there are none */
+  projects: {
+    name: string;
+    /** of all GPUs, 0 to 1 */
+    share: number;
+    gpus_of_share: number;
+    /** of a GPU that several jobs share, each has an equal part */
+    gpus_in_use: number;
+    /** jobs */
+    running: number;
+    /** jobs */
+    waiting: number;
+    /** the asking user's jobs may count to it */
+    yours: boolean;
+  }[];
 };
 
 export type Routes = {
@@ -580,7 +604,7 @@ export type Why = {
     of: ({
       user: string;
       jobs: number;
-      because: "higher priority" | "used less so far" | "earlier in line";
+      because: "higher priority" | "project below its share" | "used less so far" | "earlier in line";
     })[];
   } | null;
   /** Unix milliseconds. As in the job. */
@@ -992,6 +1016,7 @@ export type ReadPath =
   | `/api/v1/jobs/${string}/terminal`
   | `/api/v1/jobs/${string}/why`
   | `/api/v1/limits`
+  | `/api/v1/projects`
   | `/api/v1/nodes`
   | `/api/v1/openapi.json`
   | `/api/v1/pairs`

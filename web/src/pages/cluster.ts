@@ -1,7 +1,7 @@
 // The cluster over hours and days: who had which GPU, how much of it was held, shared and busy, who used and wasted how
 // much, and what sharing saved. The jobs are those of GET /jobs, all figures those of GET /usage.
 import { get, wordsOf } from "../lib/api";
-import type { Job, Jobs, Usage } from "../lib/api_types";
+import type { Job, Jobs, Projects, Usage } from "../lib/api_types";
 import { Chart, type ChartData } from "../lib/charts";
 import { csvButton, type Cell } from "../lib/csv";
 import { h, show } from "../lib/dom";
@@ -12,6 +12,7 @@ import { card, note, problem } from "../lib/parts";
 import { onPhone, onTurn } from "../lib/phone";
 import { beganAt, gantt, MOST_ROWS } from "./cluster_gantt";
 import { ganttList } from "./cluster_list";
+import { projectsCard } from "./cluster_projects";
 import { savingsCard, useTiles, usersCard } from "./cluster_use";
 
 const RANGES: [string, number][] = [["15 min", 900e3], ["1 h", 3600e3], ["6 h", 6 * 3600e3], ["24 h", 86400e3], ["7 days", 7 * 86400e3], ["30 days", 30 * 86400e3]];
@@ -45,6 +46,7 @@ export const clusterPage: MakePage = (at, argument) => {
   let chart: Chart | null = null;
   let jobs: Job[] = [], cut = false, said = "", asked = false;
   let usage: Usage | null = null;
+  let projects: Projects | null = null;
   let asking = false, again = false, asks = 0;
 
   const readJobs = async (): Promise<void> => {
@@ -83,9 +85,11 @@ export const clusterPage: MakePage = (at, argument) => {
       await readJobs();
       if (mine !== asks) return;
       draw();
-      const answer = await get<Usage>("/api/v1/usage", { seconds: range / 1000 }, until.abort.signal);
+      const [answer, shares] = await Promise.all([get<Usage>("/api/v1/usage", { seconds: range / 1000 }, until.abort.signal),
+                                                  get<Projects>("/api/v1/projects", {}, until.abort.signal)]);
       if (mine !== asks) return;
       usage = answer;
+      projects = shares;
       said = "";
     } catch (error) {
       if (until.over || mine !== asks) return;
@@ -119,7 +123,7 @@ export const clusterPage: MakePage = (at, argument) => {
         cut ? note(`Only the newest ${number(jobs.length, 0)} jobs are drawn.`) : null,
         csvButton("gpus", ["job", "user", "gpu", "from", "to"], () => jobs.filter((job) => beganAt(job) !== null).flatMap((job) => job.gpus.map((gpu): Cell[] =>
           [job.number, job.user, gpu.uuid, new Date(beganAt(job) ?? 0).toISOString(), job.ended_ms === null ? null : new Date(job.ended_ms).toISOString()])))));
-    show(below, ...(usage ? [savingsCard(usage), usersCard(usage)] : said ? [] : [note("Asking the server …")]));
+    show(below, projects ? projectsCard(projects) : null, ...(usage ? [savingsCard(usage), usersCard(usage)] : said ? [] : [note("Asking the server …")]));
     if (!usage) return;
     const data = useChart(usage);
     if (chart) {

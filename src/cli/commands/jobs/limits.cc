@@ -6,6 +6,7 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "json/value.h"
+#include "report/jobs/job_tables.h"
 #include "report/text/table.h"
 
 namespace sharewell::cli {
@@ -38,7 +39,10 @@ class LimitsCommand : public Command {
     if (!json::RootOf(parsed)["limits"].is_list()) {
       return core::FailedError("the server's answer has no limits in it; check --server");
     }
-    return PrintText(AsTable(parsed->root()));
+    std::string text = AsTable(parsed->root());
+    // An older server has no such route.
+    if (const auto projects = client->Get("/projects")) text += ProjectsTable(*projects);
+    return PrintText(text);
   }
 
  private:
@@ -52,6 +56,33 @@ class LimitsCommand : public Command {
                        core::Quoted(*start).substr(1, start->size()),
                        told["unknown_from"].Text().value_or("-"));
   }
+  // Empty: there are none.
+  static std::string ProjectsTable(const std::string& body) {
+    const auto parsed = json::Document::Parse(body);
+    const Value projects = json::RootOf(parsed)["projects"];
+    report::Table table({{"project", report::Align::kLeft},
+                         {"share", report::Align::kRight},
+                         {"GPUs of it", report::Align::kRight},
+                         {"in use", report::Align::kRight},
+                         {"jobs that run", report::Align::kRight},
+                         {"that wait", report::Align::kRight},
+                         {"yours", report::Align::kLeft}});
+    bool any = false;
+    const auto cell = [](Value value, double times = 1) {
+      return value.is_number() ? fmt::format("{:.3g}", *value.Number() * times) : std::string("-");
+    };
+    for (const Value row : projects.items()) {
+      any = true;
+      const std::string name(row["name"].Text().value_or("-"));
+      table.Row({report::PlainText(name), cell(row["share"], 100) + " %",
+                 cell(row["gpus_of_share"]), cell(row["gpus_in_use"]), cell(row["running"]),
+                 cell(row["waiting"]), row["yours"].Bool().value_or(false) ? "yes" : "no"});
+    }
+    if (!any) return {};
+    return "\nProjects: who is below its share of the GPUs goes first; what is not used is "
+           "lent.\n\n" +
+           table.Text();
+  }
   static std::string AsTable(Value told) {
     report::Table table({{"limit", report::Align::kLeft},
                          {"value", report::Align::kRight},
@@ -63,7 +94,7 @@ class LimitsCommand : public Command {
       for (const Value row : told["limits"].items()) {
         if (row["name"].Text() != key.name) continue;
         const auto limit = row["limit"].Number();
-        table.Row({std::string(key.name), limit ? core::LimitText(key, *limit) : "-",
+        table.Row({std::string(key.name), limit ? core::LimitText(key, *limit) : "none",
                    Cell(key, row["used"]), Cell(key, row["left"]),
                    std::string(row["from"].Text().value_or("-")), std::string(key.what)});
       }

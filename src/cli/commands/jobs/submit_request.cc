@@ -144,6 +144,8 @@ void SubmitRequest::AddNeeds(CLI::App& app) {
   yes("--no-guests", no_guests, "let no job start beside it of which nothing is known");
   text("--priority", priority, "N",
        "above 0 it starts before others (for admins), below 0 after them (default 0)");
+  text("--project", project, "NAME",
+       "project whose share of the GPUs it counts to, where you are in several");
   text("--time", time, "TIME", "time limit, after which it is stopped: 90s, 15m, 2h, 00:30:00");
   many("--env", env, "K=V|K",
        "set a variable for it; K alone takes the value of this shell; may be repeated");
@@ -243,6 +245,7 @@ Result<core::Submission> SubmitRequest::One() const {
   one.held = held;
   one.requeue = !no_requeue;
   one.profile = profile;
+  one.project = project;
   return one;
 }
 

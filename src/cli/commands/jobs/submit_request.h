@@ -14,7 +14,8 @@
 namespace sharewell::cli {
 
 struct SubmitRequest {
-  std::string name, gpus = "1", model, workers = "4", profile, gpu_memory, memory, cpus = "auto";
+  std::string name, gpus = "1", model, workers = "4", profile, project, gpu_memory, memory;
+  std::string cpus = "auto";
   std::string gpu_models, max_slowdown, sm_share, priority = "0", time, image, after, trained;
   std::vector<std::string> env, array;
   bool exclusive = false, latency_sensitive = false, no_guests = false, held = false,

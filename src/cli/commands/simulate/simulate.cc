@@ -82,6 +82,9 @@ class SimulateCommand : public Command {
         ->capture_default_str();
     app.add_option("--gpu-catalogue", f.gpu_catalogue, "GPU models of your own, added to ours")
         ->type_name("FILE");
+    app.add_option("--projects", f.projects,
+                   "projects with shares of the GPUs, as in a server's sharewell.toml")
+        ->type_name("FILE");
     app.add_option("--belief", f.belief,
                    "how well a policy knows what jobs need: exact, with errors, or as predicted")
         ->type_name("exact|noisy:S|predicted")

@@ -11,6 +11,7 @@
 #include "catalogue/gpu_catalogue.h"
 #include "catalogue/pairs_file.h"
 #include "catalogue/profiles_file.h"
+#include "catalogue/projects_file.h"
 #include "cli/args/values.h"
 #include "core/result.h"
 #include "core/text/suggest.h"
@@ -177,6 +178,11 @@ Result<SimulateInputs> ReadInputs(const SimulateFlags& flags) {
   auto cluster = catalogue::ReadCluster(flags.cluster, inputs.catalogue);
   RETURN_IF_ERROR(cluster);
   inputs.cluster = std::move(*cluster);
+  if (flags.projects) {
+    auto projects = catalogue::ReadProjects(*flags.projects);
+    RETURN_IF_ERROR(projects);
+    inputs.projects = *std::move(projects);
+  }
   auto trace = trace::ReadTrace(flags.trace, flags.format);
   RETURN_IF_ERROR(trace);
   inputs.trace = std::move(*trace);
@@ -188,8 +194,12 @@ Result<SimulateInputs> ReadInputs(const SimulateFlags& flags) {
 
 Result<study::Scenario> ScenarioOf(const SimulateInputs& inputs, const SimulateFlags& flags,
                                    const SimulateRequest& request) {
-  return study::BuildScenario(inputs.trace, flags.trace, inputs.cluster, inputs.measurements,
-                              inputs.catalogue, {request.work_scale, request.seed, inputs.mix});
+  auto scenario =
+      study::BuildScenario(inputs.trace, flags.trace, inputs.cluster, inputs.measurements,
+                           inputs.catalogue, {request.work_scale, request.seed, inputs.mix});
+  RETURN_IF_ERROR(scenario);
+  study::CountToProjects(inputs.projects, *scenario);
+  return scenario;
 }
 
 Result<study::Scenario> ReadScenario(const SimulateFlags& flags, const SimulateRequest& request) {

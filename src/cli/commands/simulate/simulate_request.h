@@ -12,6 +12,7 @@
 #include "cli/args/values.h"
 #include "core/cluster.h"
 #include "core/profile.h"
+#include "core/projects.h"
 #include "core/result.h"
 #include "study/simulation/scenario.h"
 #include "study/simulation/simulate.h"
@@ -23,7 +24,7 @@ namespace sharewell::cli {
 struct SimulateFlags {
   std::string trace, cluster;
   std::vector<std::string> policies;
-  std::optional<std::string> format, profiles, interference, gpu_catalogue, until, out;
+  std::optional<std::string> format, profiles, interference, gpu_catalogue, until, out, projects;
   std::string mix = "catalogue";
   std::string belief = "noisy:0.154";
   std::string durations = "noisy:0.3";
@@ -65,6 +66,7 @@ struct SimulateInputs {
   trace::Trace trace;
   core::Measurements measurements;
   catalogue::WorkloadMix mix;
+  core::Projects projects = {};
 };
 core::Result<SimulateInputs> ReadInputs(const SimulateFlags& flags);
 

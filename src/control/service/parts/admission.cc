@@ -1,9 +1,15 @@
 #include "control/service/parts/admission.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "core/text/suggest.h"
 #include "core/text/words.h"
 
 namespace sharewell::control {
@@ -33,10 +39,57 @@ std::string SizeIn(std::string_view key, std::size_t bytes) {
   return core::LimitText(core::LimitNamed(key), static_cast<double>(bytes));
 }
 
+Result<void> KeepsToGpuLimits(const core::Submission& job, const core::Account& who,
+                              const core::Limits& limits) {
+  const std::string name = core::Quoted(core::DisplayName(job));
+  if (job.gpus > limits.gpus) {
+    return Above("gpus", limits,
+                 fmt::format("{} asks for {}, and {} could never have them at once", name,
+                             core::Count(static_cast<std::uint64_t>(job.gpus), "GPU"), who.name),
+                 fmt::format("ask for {} at most", limits.gpus));
+  }
+  const core::LimitKey& time = core::LimitNamed("job_time");
+  if (job.time_limit && *job.time_limit > limits.job_time) {
+    return Above(
+        "job_time", limits,
+        fmt::format("{} asks for {} of time", name, core::LimitText(time, job.time_limit->value)),
+        fmt::format("give --time {}, and let a longer job write checkpoints and go on "
+                    "from them as another one",
+                    core::LimitText(time, limits.job_time.value)));
+  }
+  return {};
+}
+
 }  // namespace
 
 core::Limits UsualLimits(const core::Account& who) {
   return who.admin ? core::AdminLimits() : core::Limits{};
+}
+
+Result<void> Admission::IsOfItsProject(const core::Submission& job,
+                                       const core::Account& who) const {
+  const core::Projects& projects = limits_.projects;
+  if (projects.empty()) {
+    if (job.project.empty()) return {};
+    return UsageError("project {}: this server has no projects; leave --project out",
+                      core::Quoted(job.project));
+  }
+  std::vector<std::string> names;
+  for (const core::ProjectId project : core::ProjectsOf(projects, who.name)) {
+    names.push_back(projects[project.index()].name);
+  }
+  if (job.project.empty() && names.size() > 1 && !limits_.of_a_manager) {
+    return UsageError("{} is in {} projects, so say which this job counts to: --project {}",
+                      who.name, names.size(), fmt::join(names, ", or --project "));
+  }
+  if (job.project.empty() || std::find(names.begin(), names.end(), job.project) != names.end()) {
+    return {};
+  }
+  return UsageError(
+      "{} is not in project {}, but in {}{}; an admin can change that in "
+      "sharewell.toml",
+      who.name, core::Quoted(job.project), fmt::join(names, ", "),
+      core::DidYouMean(job.project, names));
 }
 
 Result<void> Admission::KeepsToLimits(std::span<const core::Submission> jobs,
@@ -59,6 +112,8 @@ Result<void> Admission::KeepsToLimits(std::span<const core::Submission> jobs,
                    fmt::format("priority {} is too high for {}", job.priority, who.name),
                    "a lower priority lets others go first, and needs nobody's leave");
     }
+    RETURN_IF_ERROR(KeepsToGpuLimits(job, who, limits));
+    RETURN_IF_ERROR(IsOfItsProject(job, who));
   }
   if (static_cast<double>(bytes) > limits.queued_bytes.value) {
     return Above(
@@ -84,6 +139,7 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
                                                 const core::Account& who, std::int64_t first,
                                                 core::UnixMillis now) const {
   RETURN_IF_ERROR(KeepsToLimits(jobs, who));
+  const core::Seconds most_time = limits_.of(who).job_time;
   std::vector<JobRecord> records;
   Verdicts known;
   for (const core::Submission& job : jobs) {
@@ -107,6 +163,17 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
     }
     core::SetHold(record, HoldOf(record, first));
     record.believed = advisor_.NeedsOf(who, job);
+    if (const core::Projects& projects = limits_.projects; !projects.empty()) {
+      const core::ProjectId its = core::ProjectOf(projects, who.name, job.project);
+      record.asked.project = projects[its.index()].name;
+    }
+    if (!job.time_limit && !limits_.of_a_manager && !core::IsNoLimit(most_time.value)) {
+      record.asked.time_limit = most_time;
+      record.note = fmt::format(
+          "it ends after {} at the latest (limits.job_time), as it asked for "
+          "no time",
+          core::LimitText(core::LimitNamed("job_time"), most_time.value));
+    }
     records.push_back(std::move(record));
   }
   return records;

@@ -21,6 +21,7 @@
 #include "control/service/parts/live_jobs.h"
 #include "core/job_record.h"
 #include "core/limits.h"
+#include "core/projects.h"
 #include "core/result.h"
 #include "store/job_store.h"
 
@@ -33,6 +34,10 @@ core::Limits UsualLimits(const core::Account& who);  // without a sharewell.toml
 struct AdmissionLimits {
   std::size_t most_waiting = 100'000;  // jobs in the queue, of all users
   LimitsOf of = UsualLimits;
+  core::Projects projects = {};  // empty: there are none
+  // Jobs come from a cluster's manager: nobody can name a project, so the first of theirs counts,
+  // and a job's time is between it and them.
+  bool of_a_manager = false;
 };
 
 class Admission {
@@ -66,6 +71,7 @@ class Admission {
 
   // Those from `first` on are of the same submission, and not live yet.
   std::optional<core::Hold> HoldOf(const core::JobRecord& record, std::int64_t first) const;
+  core::Result<void> IsOfItsProject(const core::Submission& job, const core::Account& who) const;
   core::Result<void> KeepsToLimits(std::span<const core::Submission> jobs,
                                    const core::Account& who) const;
   core::Result<std::optional<std::int64_t>> FailedBefore(const core::JobRecord& record,

@@ -44,6 +44,10 @@ class AdmissionTest : public ::testing::Test {
     limits.queued_jobs = 4;
     limits.queued_bytes = core::Bytes(1 << 20);
     limits.job_bytes = core::Bytes(1 << 19);
+    if (who.name == "bob") {
+      limits.gpus = 2;
+      limits.job_time = core::Seconds(86400);
+    }
     return limits;
   }
   Admission admission_{{.most_waiting = 6, .of = Few}, live_, advisor_, board_, store_};
@@ -131,6 +135,84 @@ TEST_F(AdmissionTest, SaysWhatHoldsAJob) {
   core::JobRecord held = Record(4, Phase::kHeld, {3});
   held.asked.held = true;
   EXPECT_EQ(admission_.HoldOf(held), core::Hold(core::hold::ByUser{}));
+}
+
+TEST_F(AdmissionTest, U14_GpusAndTimeOfAJobAreBounded) {
+  core::Submission job = Job();
+  job.gpus = 3;
+  const auto many = Admit({job}, kBob);
+  ASSERT_FALSE(many);
+  EXPECT_THAT(many.error().message,
+              HasSubstr("asks for 3 GPUs, and bob could never have them at once; the limit for one "
+                        "user is 2 (limits.gpus): ask for 2 at most; an admin can raise"));
+  job.gpus = 2;
+  job.time_limit = core::Seconds(2 * 86400);
+  const auto long_one = Admit({job}, kBob);
+  ASSERT_FALSE(long_one);
+  EXPECT_THAT(long_one.error().message,
+              HasSubstr("asks for 2d of time; the limit for one user is 24h (limits.job_time): "
+                        "give --time 24h, and let a longer job write checkpoints"));
+  job.time_limit = core::Seconds(86400);
+  EXPECT_TRUE(Admit({job}, kBob));
+  EXPECT_TRUE(Admit({Job()})) << "ann has no such limit";
+}
+
+TEST_F(AdmissionTest, AJobWithoutATimeEndsAtTheLimitAndIsToldSo) {
+  const auto records = Admit({Job()}, kBob);
+  ASSERT_TRUE(records);
+  EXPECT_EQ(records->front().asked.time_limit, core::Seconds(86400));
+  EXPECT_THAT(records->front().note, HasSubstr("it ends after 24h at the latest"));
+  const auto free = Admit({Job()});
+  ASSERT_TRUE(free);
+  EXPECT_FALSE(free->front().asked.time_limit);
+  EXPECT_THAT(free->front().note, IsEmpty());
+}
+
+TEST_F(AdmissionTest, WhoIsInSeveralProjectsSaysWhich) {
+  const Admission with{
+      {.of = Few,
+       .projects = core::WithDefault({{"vision", 0.5, {"ann", "bob"}}, {"speech", 0.2, {"ann"}}})},
+      live_,
+      advisor_,
+      board_,
+      store_};
+  const auto admit = [&](const std::string& project, const core::Account& who) {
+    core::Submission job = Job();
+    job.project = project;
+    const auto records = with.Admit({&job, 1}, who, 10, 5);
+    return records ? std::string("admitted") : records.error().message;
+  };
+  EXPECT_THAT(admit("", kAnn), HasSubstr("ann is in 2 projects, so say which this job counts to: "
+                                         "--project vision, or --project speech"));
+  EXPECT_EQ(admit("speech", kAnn), "admitted");
+  EXPECT_EQ(admit("", kBob), "admitted");
+  EXPECT_THAT(admit("speech", kBob), HasSubstr("bob is not in project 'speech', but in vision"));
+  EXPECT_THAT(admit("visoin", kBob), HasSubstr("did you mean 'vision'"));
+  EXPECT_EQ(admit("", kRoot), "admitted");
+  EXPECT_EQ(admit("default", kRoot), "admitted");
+  const core::Submission of_bob = Job();
+  EXPECT_EQ(with.Admit({&of_bob, 1}, kBob, 10, 5)->front().asked.project, "vision");
+  core::Submission job = Job();
+  job.project = "vision";
+  const auto none = Admit({job});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("this server has no projects; leave --project out"));
+}
+
+TEST_F(AdmissionTest, AManagersUsersNameNoProjectAndKeepTheirTimes) {
+  const Admission with{
+      {.of = Few,
+       .projects = core::WithDefault({{"vision", 0.5, {"bob"}}, {"speech", 0.2, {"bob"}}}),
+       .of_a_manager = true},
+      live_,
+      advisor_,
+      board_,
+      store_};
+  const core::Submission job = Job();
+  const auto records = with.Admit({&job, 1}, kBob, 10, 5);
+  ASSERT_TRUE(records);
+  EXPECT_EQ(records->front().asked.project, "vision");
+  EXPECT_FALSE(records->front().asked.time_limit);
 }
 
 TEST_F(AdmissionTest, NobodyComesAfterOneThatFailed) {

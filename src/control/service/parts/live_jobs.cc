@@ -76,6 +76,7 @@ std::size_t LiveJobs::QueuedOf(const std::string& user, const std::string& array
 void LiveJobs::Count(const core::JobRecord& record, bool queued) {
   Share& share = shares_[record.user.name];
   share.queued += queued ? 1 : -1;
+  share.gpus += queued ? record.asked.gpus : -record.asked.gpus;
   const std::string array = core::LimitedArrayOf(record.asked);
   if (array.empty()) return;
   const auto place = arrays_.try_emplace({record.user.name, array}, 0).first;

@@ -50,6 +50,7 @@ class LiveJobs {
     std::size_t jobs = 0;
     std::size_t bytes = 0;   // of their commands and environments
     std::size_t queued = 0;  // of the jobs, those that the loop has: they run, or are next
+    std::int64_t gpus = 0;   // of these
   };
 
   LiveJob& Add(core::JobRecord record);  // REQUIRES: there is none of that number

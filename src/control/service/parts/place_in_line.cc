@@ -19,6 +19,8 @@ std::string_view NameOf(JobsAhead::Why why) {
   switch (why) {
     case JobsAhead::Why::kPriority:
       return "higher priority";
+    case JobsAhead::Why::kProject:
+      return "project below its share";
     case JobsAhead::Why::kUsedLess:
       return "used less so far";
     case JobsAhead::Why::kOrder:
@@ -52,7 +54,9 @@ void PlaceInLine::Read(const policy::Policy& policy, const core::Snapshot& snaps
   used_.clear();
   for (const core::JobId id : turns.jobs) {
     const core::Job& job = snapshot.job(id).job;
-    line_.push_back({id, job.user, job.priority});
+    const std::size_t project = job.project.index();
+    const bool has_share = project < turns.has_share.size() && turns.has_share[project];
+    line_.push_back({id, job.user, job.priority, has_share});
     used_.try_emplace(job.user, snapshot.usage(job.user));
   }
   decided_ = decided;
@@ -73,9 +77,10 @@ std::optional<JobsAhead> PlaceInLine::AheadOf(core::JobId id, const policy::Poli
   std::map<std::pair<core::UserId, Why>, std::size_t> counts;
   for (auto before = line_.begin(); before != here; ++before) {
     const bool used_less = by_user_ && used_[before->user] < used_[here->user];
-    ++counts[{before->user, before->priority > here->priority ? Why::kPriority
-                            : used_less                       ? Why::kUsedLess
-                                                              : Why::kOrder}];
+    ++counts[{before->user, before->priority > here->priority       ? Why::kPriority
+                            : here->has_share && !before->has_share ? Why::kProject
+                            : used_less                             ? Why::kUsedLess
+                                                                    : Why::kOrder}];
   }
   JobsAhead ahead;
   for (const auto& [who, jobs] : counts) {

@@ -16,7 +16,7 @@
 namespace sharewell::control {
 
 struct JobsAhead {
-  enum class Why : std::uint8_t { kPriority, kUsedLess, kOrder };
+  enum class Why : std::uint8_t { kPriority, kProject, kUsedLess, kOrder };
   struct Group {
     std::string user;
     Why why = Why::kOrder;
@@ -44,6 +44,7 @@ class PlaceInLine {
     core::JobId id;
     core::UserId user;
     int priority = 0;
+    bool has_share = false;  // its project
   };
   void Read(const policy::Policy& policy, const core::Snapshot& snapshot, std::int64_t decided);
   std::vector<Place>::const_iterator Find(core::JobId id) const;

@@ -54,6 +54,24 @@ TEST_F(PlaceInLineTest, F18_SaysWhoIsAheadAndWhy) {
   EXPECT_EQ(Ahead(first, "slot")->jobs, 1U);
 }
 
+TEST_F(PlaceInLineTest, SaysThatAProjectIsBelowItsShare) {
+  s_.Running({.exclusive = true, .user = 0}, {0});
+  s_.At(1000);
+  const core::JobId mine = s_.Waiting({.user = 0});
+  core::Job other = s_->job(mine).job;
+  other.id = core::JobId(s_->job_count());
+  other.user = core::UserId(1);
+  other.project = core::ProjectId(1);
+  s_->Submit(other, s_->job(mine).estimate);
+  options_.project_shares = {0.5, 0.5};
+  for (const char* policy : {"slot", "sharewell"}) {
+    const auto ahead = Ahead(mine, policy);
+    ASSERT_TRUE(ahead);
+    EXPECT_EQ(InWords(*ahead), "1 job goes before it: 1 of bob (project below its share)");
+    s_.At(2000);
+  }
+}
+
 TEST_F(PlaceInLineTest, WhoIsNotInLineHasNobodyAhead) {
   const core::JobId runs = s_.Running({.user = 0}, {0});
   EXPECT_FALSE(Ahead(runs));

@@ -92,5 +92,71 @@ TEST_F(RunGateTest, N15_SoManyOfOneArrayRunAtOnce) {
   EXPECT_THAT(gate_.TakeNext(), ElementsAre(4));
 }
 
+TEST_F(RunGateTest, U14_SoManyGpusOfOneUserAtOnce) {
+  limits_ = {.running_jobs = 100, .gpus = 4};
+  const auto with = [this](std::int64_t number, int gpus, const core::Account& who = kAnn) {
+    LiveJob& job = Add(number, who);
+    job.record.asked.gpus = gpus;
+    return Ask(job);
+  };
+  EXPECT_THAT(with(1, 2), IsEmpty());
+  EXPECT_EQ(with(2, 4),
+            "ann may have 4 GPUs at once (limits.gpus), and its jobs that run or are next have 2; "
+            "an admin can raise limits.gpus in sharewell.toml");
+  EXPECT_THAT(with(3, 1), HasSubstr("and job 2 of ann waits for them")) << "it does not overtake";
+  EXPECT_THAT(with(4, 0), IsEmpty()) << "it wants none";
+  EXPECT_THAT(with(5, 4, kBob), IsEmpty()) << "another user's are not counted";
+  EXPECT_THAT(gate_.TakeNext(), IsEmpty());
+  live_.Remove(1);
+  EXPECT_THAT(gate_.TakeNext(), ElementsAre(2));
+  EXPECT_THAT(Ask(*live_.Find(2)), IsEmpty());
+  EXPECT_THAT(gate_.TakeNext(), IsEmpty());
+  live_.Remove(2);
+  EXPECT_THAT(gate_.TakeNext(), ElementsAre(3));
+  EXPECT_THAT(Ask(*live_.Find(3)), IsEmpty());
+}
+
+TEST_F(RunGateTest, WhoWaitsForGpusAndLeavesKeepsNobodyBack) {
+  limits_ = {.running_jobs = 100, .gpus = 2};
+  LiveJob& large = Add(2);
+  large.record.asked.gpus = 2;
+  Ask(Add(1));
+  EXPECT_NE(Ask(large), "");
+  EXPECT_NE(Ask(Add(3)), "");
+  gate_.Forget(2);
+  EXPECT_THAT(gate_.TakeNext(), ElementsAre(3));
+  EXPECT_THAT(Ask(*live_.Find(3)), IsEmpty());
+}
+
+TEST_F(RunGateTest, U14_WhoseGpuHoursOfTheWeekAreUsedUpWaits) {
+  limits_ = {.running_jobs = 100, .gpu_hours_a_week = 100};
+  double used = 99.9;
+  RunGate gate([this](const core::Account&) { return limits_; }, live_,
+               [&](const std::string&) { return used; });
+  EXPECT_THAT(gate.Ask(Add(1).record), IsEmpty());
+  used = 100.04;
+  EXPECT_EQ(gate.Ask(Add(2).record),
+            "jobs of ann used 100.0 GPU hours in the last seven days, of 100 "
+            "(limits.gpu_hours_a_week): it waits until some of them are a week ago; an admin can "
+            "raise limits.gpu_hours_a_week in sharewell.toml");
+  LiveJob& cpu_only = Add(3);
+  cpu_only.record.asked.gpus = 0;
+  EXPECT_THAT(gate.Ask(cpu_only.record), IsEmpty());
+  EXPECT_THAT(gate.TakeNext(), IsEmpty());
+  used = 80;
+  EXPECT_THAT(gate.TakeNext(), ElementsAre(2));
+}
+
+TEST_F(RunGateTest, AHigherPriorityOvertakesWhoWaitsForGpus) {
+  limits_ = {.running_jobs = 100, .gpus = 2};
+  LiveJob& large = Add(2);
+  large.record.asked.gpus = 2;
+  Ask(Add(1));
+  EXPECT_NE(Ask(large), "");
+  LiveJob& urgent = Add(3);
+  urgent.record.asked.priority = 5;
+  EXPECT_THAT(Ask(urgent), IsEmpty());
+}
+
 }  // namespace
 }  // namespace sharewell::control

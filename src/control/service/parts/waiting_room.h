@@ -17,7 +17,8 @@ namespace sharewell::control {
 class WaitingRoom {
  public:
   // `live` must outlive it.
-  WaitingRoom(LimitsOf of, const LiveJobs& live) : gate_(std::move(of), live) {}
+  WaitingRoom(LimitsOf of, const LiveJobs& live, HoursOf hours = {})
+      : gate_(std::move(of), live, std::move(hours)) {}
 
   void Enter(std::int64_t number) { entered_.push_back(number); }
   void Leave(std::int64_t number);  // one that is not here is no matter

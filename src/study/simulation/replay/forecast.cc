@@ -64,6 +64,19 @@ class QueuePlayer {
     }
   }
 
+  void CountTo(const core::Projects& projects) {
+    for (std::size_t j = 0; j < history_.job.size(); ++j) {
+      const JobRecord* record = history_.job[j];
+      if (record == nullptr) continue;
+      // Of one that is only considered nobody says whose it is.
+      const auto named = core::ProjectNamed(projects, record->asked.project);
+      history_.scenario.jobs[j].project =
+          record->user.name.empty() && named
+              ? *named
+              : core::ProjectOf(projects, record->user.name, record->asked.project);
+    }
+  }
+
   // Puts those that run where they are. The number of those of which that cannot be told.
   std::size_t SeatRunning() {
     std::size_t lost = 0;
@@ -239,6 +252,8 @@ core::Result<ForecastResult> Forecast(JobRecords live, const core::Cluster& clus
   policy::Options policy_options;
   policy_options.max_slowdown = options.max_slowdown;
   policy_options.match_patience = options.match_patience;
+  policy_options.project_shares = core::SharesOf(options.projects);
+  player.CountTo(options.projects);
   policy_options.interference = &player.history().scenario.interference;
   const auto policy = policy::NewPolicy(options.policy, policy_options);
   RETURN_IF_ERROR(policy);

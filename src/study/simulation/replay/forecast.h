@@ -15,6 +15,7 @@
 
 #include "core/cluster.h"
 #include "core/job_record.h"
+#include "core/projects.h"
 #include "core/result.h"
 #include "policy/options.h"
 #include "study/simulation/replay/job_history.h"
@@ -30,6 +31,7 @@ struct ForecastOptions {
   // By user: GPU seconds as the fair share counts them now. Who is not here has what its jobs that
   // run have used.
   std::map<std::string, double> usage = {};
+  core::Projects projects = {};  // the server's; empty: there are none
   // Asked again and again; once it is false, those that were not seen to start have no time.
   std::function<bool()> go_on = {};
 };

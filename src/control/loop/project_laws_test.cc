@@ -1,0 +1,197 @@
+// What shares of projects promise, on random histories: while somebody of a project below its share
+// waits, nobody of one above its share is started where he could have been; what a project does not
+// use, others have; who is overtaken for a day is started, whatever his project.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "control/loop/loop.h"
+#include "core/projects.h"
+#include "testing/policies.h"
+#include "testing/random_case.h"
+#include "testing/sanitized.h"
+#include "testing/simulated_case.h"
+
+namespace sharewell::control {
+namespace {
+
+using core::JobId;
+using core::JobView;
+using core::ProjectId;
+using core::Snapshot;
+using fixtures::Case;
+using fixtures::CaseOf;
+using fixtures::ClusterBuilder;
+using fixtures::JobSpec;
+using fixtures::kFewer;
+using Shares = std::vector<core::Ratio>;
+
+class ExactEstimator : public Estimator {
+ public:
+  explicit ExactEstimator(const Case& c) : case_(c) {}
+  core::Estimate Believe(const core::Job& job) const override {
+    return sim::Believe(job, case_.truth[job.id.index()], case_.belief);
+  }
+  core::Estimate Told(const core::Job& job) const override { return Believe(job); }
+  core::Estimate Measured(const core::Job& job) override { return Believe(job); }
+
+ private:
+  const Case& case_;
+};
+
+// Looks at each plan as somebody who knows nothing of how it was made.
+class ShareWatch : public Recorder {
+ public:
+  explicit ShareWatch(Shares shares) : shares_(std::move(shares)) {}
+
+  core::Result<void> OnPlan(const Snapshot& snapshot, const core::Plan& plan) override {
+    const double gpus = static_cast<double>(snapshot.cluster().gpu_count());
+    const auto before = core::GpusInUse(snapshot, shares_.size());
+    auto after = before;
+    std::vector<JobId> started;
+    for (const auto& start : plan.starts) {
+      const core::Job& job = snapshot.job(start.job).job;
+      after[job.project.index()] += job.gpus;
+      started.push_back(start.job);
+    }
+    for (const JobId first : started) {
+      const core::Job& job = snapshot.job(first).job;
+      if (job.gpus == 0 || before[job.project.index()] < Share(job, gpus) - 1e-6) continue;
+      for (const JobId id : snapshot.waiting()) {
+        const core::Job& waits = snapshot.job(id).job;
+        if (std::find(started.begin(), started.end(), id) != started.end()) continue;
+        const bool below = after[waits.project.index()] < Share(waits, gpus) - 1e-6;
+        if (!below || waits.gpus == 0 || waits.gpus > job.gpus || waits.priority < job.priority) {
+          continue;
+        }
+        if (broken.empty()) {
+          broken = fmt::format("at {} job {} of project {} was started while job {} of {} waited",
+                               snapshot.now().value, first.value, job.project.value, id.value,
+                               waits.project.value);
+        }
+      }
+      ++borrowed;
+    }
+    return {};
+  }
+  void OnDecision(core::Seconds) override {}
+
+  std::string broken;
+  int borrowed = 0;  // starts of projects that have their share
+
+ private:
+  double Share(const core::Job& job, double gpus) const {
+    return shares_[job.project.index()] * gpus;
+  }
+  const Shares shares_;
+};
+
+std::vector<sim::JobOutcome> RunWatched(const Case& c, const std::string& name,
+                                        const Shares& shares, ShareWatch& watch) {
+  policy::Options options;
+  options.project_shares = shares;
+  options.interference = &c.interference;
+  const auto policy = fixtures::MakePolicy(name, options);
+  fixtures::SimulatedCase simulated(c);
+  Snapshot snapshot(c.cluster, core::Seconds(30));
+  ExactEstimator estimator(c);
+  Loop loop(snapshot, *policy, simulated.engine, estimator, watch);
+  while (true) {
+    const auto more = loop.Turn();
+    EXPECT_TRUE(more) << more.error().message;
+    if (!more || !*more) break;
+  }
+  return simulated.world.outcomes();
+}
+
+// Whole GPUs of one model and enough of all else, so that it can be said from outside who could
+// have had a place. Nodes are kept for gangs by `sharewell` alone: there everybody wants one GPU.
+TEST(ProjectLaws, NobodyAboveItsShareIsStartedWhereOneBelowCouldBe) {
+  int borrowed = 0;
+  for (const char* name : {"slot", "fair+slot", "sjf+slot", "drain+slot", "decreasing+slot",
+                           "fair+sjf+slot", "sharewell"}) {
+    const bool gangs = std::string_view(name) != "sharewell";
+    for (std::uint64_t seed = 1; seed <= 300 / kFewer; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, case {}", name, seed));
+      Case c = fixtures::RandomCase(seed, {.most_jobs = 60,
+                                           .gangs = gangs,
+                                           .constraints = false,
+                                           .cpu_only = false,
+                                           .misfits = false,
+                                           .host_limits = false,
+                                           .most_models = 1});
+      fixtures::Dice dice(seed);
+      for (core::Job& job : c.jobs) {
+        job.exclusive = true;
+        job.project = ProjectId(static_cast<std::size_t>(dice.Between(0, 2)));
+        job.priority = dice.Chance(0.1) ? 1 : 0;
+      }
+      const double share = dice.Uniform(0, 0.9);
+      const Shares shares = {dice.Chance(0.3) ? 0 : 0.9 - share, share, 0.1};
+      ShareWatch watch(shares);
+      for (const auto& outcome : RunWatched(c, name, shares, watch)) {
+        EXPECT_EQ(outcome.end, sim::JobOutcome::End::kFinished) << "nobody starves";
+      }
+      EXPECT_EQ(watch.broken, "");
+      borrowed += watch.borrowed;
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(borrowed, 100) << "what is not used is borrowed";
+}
+
+// Of two GPUs each project has one, and more jobs than it can run, day after day. Of a project
+// without a share one job comes: a day later it goes first.
+TEST(ProjectLaws, WhoIsOvertakenForADayIsStartedWhateverItsProject) {
+  for (const char* name : {"slot", "fair+slot", "sharewell"}) {
+    std::vector<JobSpec> specs;
+    for (int i = 0; i < 120; ++i) {
+      specs.push_back({.seconds = 3600, .submit = i * 1500.0, .exclusive = true, .user = 0});
+    }
+    for (const std::size_t j : {1UL, 3UL, 5UL}) specs[j].user = 1;
+    Case c = CaseOf(ClusterBuilder().Node(2).Build(), specs);
+    for (core::Job& job : c.jobs) job.project = ProjectId(1 + job.id.index() % 2);
+    core::Job& lone = c.jobs[6];
+    lone.project = ProjectId(0);
+    const Shares shares = {0, 0.5, 0.5};
+    ShareWatch watch(shares);
+    const auto outcomes = RunWatched(c, name, shares, watch);
+    ASSERT_TRUE(outcomes[6].first_start) << name;
+    EXPECT_LT((*outcomes[6].first_start - lone.submit).value, 48 * 3600.0) << name;
+  }
+}
+
+TEST(ProjectLaws, SharesOfABusyClusterAreThoseOfTheSettings) {
+  for (const char* name : {"slot", "sharewell"}) {
+    std::vector<JobSpec> specs;
+    for (int i = 0; i < 64; ++i) specs.push_back({.seconds = 600, .exclusive = true});
+    Case c = CaseOf(ClusterBuilder().Node(4).Build(), specs);
+    for (core::Job& job : c.jobs) job.project = ProjectId(job.id.index() < 32 ? 1 : 2);
+    const Shares shares = {0, 0.75, 0.25};
+    ShareWatch watch(shares);
+    const auto outcomes = RunWatched(c, name, shares, watch);
+    // While both wait the second has one GPU of four; the first's 32 are done after 11 rounds.
+    int early = 0;
+    for (std::size_t j = 32; j < outcomes.size(); ++j) {
+      early += outcomes[j].first_start->value < 6300 ? 1 : 0;
+    }
+    EXPECT_GE(early, 9) << name;
+    EXPECT_LE(early, 13) << name;
+    EXPECT_EQ(watch.broken, "") << name;
+  }
+}
+
+TEST(ProjectLaws, AProjectsUnusedShareIsBorrowed) {
+  std::vector<JobSpec> specs(4, JobSpec{.seconds = 100, .exclusive = true});
+  Case c = CaseOf(ClusterBuilder().Node(4).Build(), specs);
+  for (core::Job& job : c.jobs) job.project = ProjectId(0);
+  ShareWatch watch({0, 1});
+  for (const auto& outcome : RunWatched(c, "sharewell", {0, 1}, watch)) {
+    ASSERT_TRUE(outcome.first_start);
+    EXPECT_EQ(outcome.first_start->value, 0) << "nobody of the other project is there";
+  }
+}
+
+}  // namespace
+}  // namespace sharewell::control
