@@ -202,6 +202,12 @@ class OpenApiTest(unittest.TestCase):
         self.check("GET", "/api/v1/tokens", 403, door=self.server.tcp())
         self.check("POST", "/api/v1/tokens/{id}/revoke", 200, id=token)
         self.check("POST", "/api/v1/tokens/{id}/revoke", 404, id=token)
+        link = self.check("POST", "/api/v1/sign-in/link", 201).json()["link"]
+        code = {"code": link.split("#code=")[1]}
+        self.check_body("POST", "/api/v1/sign-in", code)
+        self.check("POST", "/api/v1/sign-in", 201, body=code, door=self.server.tcp())
+        self.check("POST", "/api/v1/sign-in", 403, body=code, door=self.server.tcp())
+        self.check("POST", "/api/v1/sign-in", 400, body={"cod": "x"}, door=self.server.tcp())
         what_if = {"policies": ["slot", "sharewell"], "days": 1}
         for path in ("/api/v1/whatif", "/api/v1/simulations"):  # the second is the old name
             self.check_body("POST", path, what_if)

@@ -151,15 +151,15 @@ bool IsAnotherCard(const std::string& key, const std::string& known) {
 
 // "; did you mean 'H200'?", or nothing.
 std::string DidYouMeanGpu(std::string_view name, const std::vector<GpuModel>& models) {
-  if (name.empty() || name.size() > kLongestSuggested) return {};
-  const std::string typed = TypedGpuName(name);
+  const std::string typed = name.size() > kLongestSuggested ? "" : TypedGpuName(name);
+  if (typed.size() < 3) return {};               // "H2" is as near to an A2 as to an L2
   std::size_t least = typed.size() < 6 ? 2 : 3;  // a name of a few letters has many neighbours
   std::string nearest;
   const auto look = [&](const std::string& known) {
     const std::string key = TypedGpuName(known);
     if (known.size() > kLongestSuggested || IsAnotherCard(typed, key)) return;
     const std::size_t distance = core::EditDistance(typed, key);
-    if (distance >= std::min(least, typed.size())) return;
+    if (distance >= least) return;
     least = distance;
     nearest = known;
   };

@@ -235,14 +235,14 @@ class Composed : public Policy {
       if (id == kept.job || Dropped(plan, id)) return true;
       return TryStart(snapshot, memo, id, plan, tell);
     };
-    memo.line.Walk(snapshot, misses_, [&](JobId id) { return serve(id, true); });
+    memo.line.Walk(snapshot, misses_, plan.infeasible, [&](JobId id) { return serve(id, true); });
     if (!memo.ledger.any_closed()) return;
     // On the kept nodes, whoever is believed to be gone in time.
     memo.ledger.Reopen(snapshot);
     std::vector<JobId> started;
     for (const auto& start : plan.starts) started.push_back(start.job);
     std::sort(started.begin(), started.end());
-    memo.line.Walk(snapshot, misses_, [&](JobId id) {
+    memo.line.Walk(snapshot, misses_, plan.infeasible, [&](JobId id) {
       if (std::binary_search(started.begin(), started.end(), id)) return true;
       if (ExpectedRemaining(snapshot, snapshot.job(id)) > kept.until.value) return false;
       return serve(id, false);  // why it waits was told above
@@ -254,7 +254,7 @@ class Composed : public Policy {
     const JobId late = reservations.Late(memo.line.Oldest(snapshot));
     if (late.valid() && !Dropped(plan, late) && !TryStart(snapshot, memo, late, plan))
       memo.kept_for = reservations.Keep(snapshot.job(late), true);
-    memo.line.Walk(snapshot, misses_, [&](JobId id) {
+    memo.line.Walk(snapshot, misses_, plan.infeasible, [&](JobId id) {
       if (id == late || Dropped(plan, id) || TryStart(snapshot, memo, id, plan)) return true;
       const JobView& view = snapshot.job(id);
       const auto could = [&](Reservations::Nodes nodes) {

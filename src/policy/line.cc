@@ -115,10 +115,12 @@ std::optional<JobId> Line::Oldest(const Snapshot& snapshot) const {
   return first ? std::optional(std::get<2>(*first)) : std::nullopt;
 }
 
-Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses)
+Line::Turns::Turns(const Line& line, const Snapshot& snapshot, int misses,
+                   std::span<const JobId> dropped)
     : line_(line),
       snapshot_(snapshot),
       most_misses_(misses),
+      dropped_(dropped),
       tail_from_(line.order_->TailFrom(snapshot)),
       adds_(line.order_->UserKeyAdds() > 0),
       standing_(snapshot, line.project_shares_),
@@ -266,7 +268,9 @@ void Line::Turns::Answer(bool served) {
   if (served) {
     const core::JobView& job = snapshot_.job(given_);
     user_keys_[*user_] += line_.order_->Charge(job) * scale_;
-    standing_.Give(projects_[*user_], job.job.gpus);
+    if (!std::binary_search(dropped_.begin(), dropped_.end(), given_)) {
+      standing_.Give(projects_[*user_], job.job.gpus);
+    }
     if (!short_of_.empty() && short_of_[*user_] > 0) {
       short_of_[*user_] -= job.job.gpus;
       if (short_of_[*user_] <= 0) user_keys_[*user_] += kHasShare;

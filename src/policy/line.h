@@ -59,11 +59,17 @@ class Line {
   // user with the least key, to which each job that is served adds its charge; then, in the tail,
   // the largest key, else the smallest. Where the order adds both keys, the least sum goes first
   // outside the tail; before that, where the order says so, who holds less than an equal share.
-  // Equals go by submission and id.
+  // Equals go by submission and id. `dropped`, by id, can never run: their projects are given
+  // nothing, whatever `visit` says.
+  template <class Visit>
+  void Walk(const core::Snapshot& snapshot, int misses, std::span<const core::JobId> dropped,
+            Visit visit) const {
+    Turns turns(*this, snapshot, misses, dropped);
+    while (const auto id = turns.Next()) turns.Answer(visit(*id));
+  }
   template <class Visit>
   void Walk(const core::Snapshot& snapshot, int misses, Visit visit) const {
-    Turns turns(*this, snapshot, misses);
-    while (const auto id = turns.Next()) turns.Answer(visit(*id));
+    Walk(snapshot, misses, {}, visit);
   }
 
  private:
@@ -92,7 +98,8 @@ class Line {
   // One walk. A cursor a class: through its tail, from the largest key on, then from the front.
   class Turns {
    public:
-    Turns(const Line& line, const core::Snapshot& snapshot, int misses);
+    Turns(const Line& line, const core::Snapshot& snapshot, int misses,
+          std::span<const core::JobId> dropped);
     std::optional<core::JobId> Next();
     void Answer(bool served);  // of the job that Next gave
 
@@ -141,6 +148,7 @@ class Line {
     const Line& line_;
     const core::Snapshot& snapshot_;
     const int most_misses_;
+    const std::span<const core::JobId> dropped_;
     const double tail_from_;
     const bool adds_;   // users' keys to those of jobs
     double scale_ = 1;  // of users' keys

@@ -9,7 +9,8 @@
 
 namespace sharewell::policy {
 
-// The place of a paused job where nobody is on its GPUs and its cores are free; else why not.
+// The place of a paused job where nobody is on its GPUs and its cores are free; else why not. It is
+// all that it had: the process keeps its share of the SMs, and a guest its cap though it is alone.
 // REQUIRES: view.paused.
 Choice PausedPlace(const core::Snapshot& snapshot, const Ledger& ledger, const core::JobView& view);
 

@@ -72,6 +72,29 @@ TEST(PausedPlace, APausedJobGoesOnWhereItWasAndNowhereElse) {
   }
 }
 
+// Its neighbour has left, so it may be paused; its process keeps its cap.
+TEST(PausedPlace, APausedGuestGoesOnInsideItsCapAlone) {
+  SnapshotBuilder world(ClusterBuilder().Node(1).Build());
+  const auto guest = world.Waiting(JobSpec{.seconds = 500, .known = false});
+  core::Allocation inside_cap = fixtures::OnGpus({0}, 1);
+  inside_cap.sm_share = 0.8;
+  inside_cap.guest_memory = core::GiB(12);
+  world->Start(guest, inside_cap);
+  world.At(100);
+  const auto shorter = world.Waiting(JobSpec{.seconds = 10, .submit = 100, .exclusive = true});
+  const core::Plan pauses = Decide("srtf+share", world, true);
+  ASSERT_THAT(pauses.stops, SizeIs(1));
+  EXPECT_EQ(pauses.stops[0].job, guest);
+  EXPECT_TRUE(pauses.stops[0].pause);
+
+  world->Pause(guest);
+  world->Finish(shorter, core::JobState::kFinished);
+  const core::Plan resumes = Decide("srtf+share", world, true);
+  ASSERT_THAT(resumes.starts, SizeIs(1));
+  EXPECT_EQ(resumes.starts[0].job, guest);
+  EXPECT_EQ(resumes.starts[0].to, inside_cap);
+}
+
 // Its own memory and what it had on its GPU lie on the host meanwhile.
 TEST(PausedPlace, NobodyIsPausedWhereHostMemoryHasNoRoomForIt) {
   for (const double node_gib : {64.0, 40.0}) {

@@ -189,7 +189,8 @@ TEST(SettingsTest, LimitsOfGpusAndTime) {
                 HasSubstr("line 2: job_time must be a time such as \"24h\""));
   }
   EXPECT_THAT(ErrorOf("[limits]\ngpus = \"all\""), HasSubstr("gpus must be a number"));
-  EXPECT_THAT(ErrorOf("[limits]\ngpu_hours = 3"), HasSubstr("did you mean 'gpu_hours_a_week'"));
+  EXPECT_THAT(ErrorOf("[limits]\ngpu_hours_week = 3"),
+              HasSubstr("did you mean 'gpu_hours_a_week'"));
 }
 
 TEST(SettingsTest, ProjectsAreReadAndWhoIsNotHereIsSaid) {

@@ -438,7 +438,7 @@ TEST_F(Contract, AnOlderSchemaIsBroughtUpToDate) {
   Append(BatchOf(kStart, 1));
   Sync();
   for (const char* table : {"profile", "job", "job_event", "shared_run", "kept", "learnt_graph",
-                            "learnt_run", "learnt_model", "job_told"}) {
+                            "learnt_run", "learnt_model", "job_told", "job_speed"}) {
     place_->Run(std::string("DROP TABLE ") + table);
   }
   place_->Run("UPDATE meta SET value = '1' WHERE name = 'schema'");

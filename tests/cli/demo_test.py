@@ -51,7 +51,7 @@ class Demo(ProgramTest):
                                    stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.stdout.close)
         text = ""
-        while "server: job 2: GPU" not in text:
+        while "server: job 2 (bert):" not in text:
             line = process.stdout.readline()
             self.assertTrue(line, text)
             text += line

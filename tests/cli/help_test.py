@@ -36,7 +36,7 @@ class Help(ProgramTest):
         self.assertIn("  jobs         list running and waiting jobs\n", text)
 
     def test_each_command_has_usage_and_an_example(self):
-        self.assertEqual(len(self.commands()), 48)
+        self.assertEqual(len(self.commands()), 49)
         for command in self.commands():
             text = self.succeed(command, "--help")
             self.assertIn(f"usage: sharewell {command}", text)

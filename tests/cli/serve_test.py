@@ -304,7 +304,7 @@ class Queue(ServedTest):
         self.assertTrue(3000 < expected / 1e3 - time.time() < 3601, expected)
         self.assertRegex(self.said("job", str(third)), about)
         self.assertRegex(self.said("why", str(third)), f"(?m)^it {about}$")
-        self.assertRegex(self.said("jobs"), rf"(?s) starts in .*\n *{third}  third .* (1h 00m|\d\d min) ")
+        self.assertRegex(self.said("jobs"), rf"(?sm) starts in .*\n *{third}  third .* (1h 00m|\d\d min)( |$)")
         listed = {job["number"]: job["expected_start_ms"] for job in self.json("jobs")["jobs"]}
         self.assertEqual([listed[number] for number in running], [None, None])
         self.assertAlmostEqual(listed[third], expected, delta=60e3)

@@ -140,7 +140,10 @@ async function checkJob(page, url) {
 const inkAt = (page, x, y) => page.locator("#speed canvas").evaluate((canvas, [x, y]) => {
   const over = canvas.closest(".u-wrap").querySelector(".u-over").getBoundingClientRect(), whole = canvas.getBoundingClientRect();
   const ratio = canvas.width / whole.width;
-  return canvas.getContext("2d").getImageData(Math.round((over.left - whole.left + over.width * x) * ratio), Math.round((over.top - whole.top + over.height * y) * ratio), 1, 1).data[3];
+  const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+  const ink = copy.getContext("2d", { willReadFrequently: true });
+  ink.drawImage(canvas, 0, 0);
+  return ink.getImageData(Math.round((over.left - whole.left + over.width * x) * ratio), Math.round((over.top - whole.top + over.height * y) * ratio), 1, 1).data[3];
 }, [x, y]);
 
 async function checkSpeed(page, url) {

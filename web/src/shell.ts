@@ -86,14 +86,11 @@ function go(): void {
 }
 
 function connection(): HTMLElement {
-  const words = {
-    connecting: "connecting",
-    live: "live",
-    lost: `no connection${live.stream.lostSince ? ` for ${duration((Date.now() - live.stream.lostSince) / 1000)}` : ""}`,
-    refused: "wants a token",
-  }[live.stream.state];
-  return h("span", { class: `connection is-${live.stream.state}`, id: "connection", "data-state": live.stream.state, title: words },
-           h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "told" }, words));
+  const words = { connecting: "connecting", live: "live", lost: "no connection", refused: "wants a token" }[live.stream.state];
+  const gone = live.stream.state === "lost" && live.stream.lostSince !== null ? (Date.now() - live.stream.lostSince) / 1000 : 0;
+  const since = gone >= 1 ? ` for ${duration(gone)}` : "";
+  return h("span", { class: `connection is-${live.stream.state}`, id: "connection", "data-state": live.stream.state, title: words + since },
+           h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "told" }, words, h("span", { class: "wide-only" }, since)));
 }
 
 function theme(): "light" | "dark" {

@@ -87,7 +87,7 @@ Result<ServerClient> ServerClient::Find(const std::string& given) {
     const std::string own = OwnSocket();
     place = IsThere(own) || !IsThere(kSystemSocket) ? own : kSystemSocket;
   }
-  client.place_ = core::Quoted(place);
+  client.place_ = "'" + report::PlainText(place) + "'";  // whole: it is there to be mended
   if (platform::LooksLikeUrl(place)) {
     while (place.ends_with('/')) place.pop_back();
     if (place.ends_with(kApi)) place.resize(place.size() - kApi.size());  // as the server greets

@@ -184,7 +184,9 @@ std::string Overcommitted(const core::Snapshot& snapshot, const core::Plan& plan
 }
 
 // Where the plan breaks a rule of guests; empty: nowhere. By upper bounds and caps alone: what a
-// guest could take at most beside what the others there may.
+// guest could take at most beside what the others there may. A guest starts beside others only. A
+// paused one does not start: its process is still there, and nothing lifts the cap that it was
+// started with. It goes on inside that cap, alone on its GPU where the others have left.
 std::string BadGuests(const core::Snapshot& snapshot, const core::Plan& plan) {
   const core::Cluster& cluster = snapshot.cluster();
   std::map<JobId, core::Allocation> runs;
@@ -194,7 +196,11 @@ std::string BadGuests(const core::Snapshot& snapshot, const core::Plan& plan) {
   for (const auto& move : plan.moves) runs[move.job] = move.to;
   for (const auto& start : plan.starts) {
     runs[start.job] = start.to;
-    if (start.to.guest()) guests.insert(start.to.gpus.front());
+    const core::JobView& view = snapshot.job(start.job);
+    if (view.paused && start.to != view.allocation) {
+      return fmt::format("paused job {} does not go on with what it had", start.job.value);
+    }
+    if (start.to.guest() && !view.paused) guests.insert(start.to.gpus.front());
   }
   for (const core::GpuId gpu : guests) {
     const auto model = cluster.ModelOf(gpu);

@@ -61,14 +61,18 @@ class ShareWatch : public Recorder {
       for (const JobId id : snapshot.waiting()) {
         const core::Job& waits = snapshot.job(id).job;
         if (std::find(started.begin(), started.end(), id) != started.end()) continue;
+        if (std::binary_search(plan.infeasible.begin(), plan.infeasible.end(), id)) continue;
         const bool below = after[waits.project.index()] < Share(waits, gpus) - 1e-6;
-        if (!below || waits.gpus == 0 || waits.gpus > job.gpus || waits.priority < job.priority) {
+        if (!below || waits.gpus != job.gpus || waits.priority < job.priority) {
           continue;
         }
         if (broken.empty()) {
-          broken = fmt::format("at {} job {} of project {} was started while job {} of {} waited",
-                               snapshot.now().value, first.value, job.project.value, id.value,
-                               waits.project.value);
+          broken = fmt::format(
+              "at {} of {} GPUs job {} ({} GPUs) of project {} (has {}) was started, and job {} "
+              "of {} (has {}, of {}) waited",
+              snapshot.now().value, gpus, first.value, job.gpus, job.project.value,
+              before[job.project.index()], id.value, waits.project.value,
+              after[waits.project.index()], Share(waits, gpus));
         }
       }
       ++borrowed;
@@ -106,7 +110,8 @@ std::vector<sim::JobOutcome> RunWatched(const Case& c, const std::string& name,
 }
 
 // Whole GPUs of one model and enough of all else, so that it can be said from outside who could
-// have had a place. Nodes are kept for gangs by `sharewell` alone: there everybody wants one GPU.
+// have had a place: who wants as many GPUs (five over two nodes are no place for four on one).
+// Nodes are kept for gangs by `sharewell` alone: there everybody wants one GPU.
 TEST(ProjectLaws, NobodyAboveItsShareIsStartedWhereOneBelowCouldBe) {
   int borrowed = 0;
   for (const char* name : {"slot", "fair+slot", "sjf+slot", "drain+slot", "decreasing+slot",
@@ -124,6 +129,8 @@ TEST(ProjectLaws, NobodyAboveItsShareIsStartedWhereOneBelowCouldBe) {
       fixtures::Dice dice(seed);
       for (core::Job& job : c.jobs) {
         job.exclusive = true;
+        job.cores.reset();
+        job.host_memory.reset();
         job.project = ProjectId(static_cast<std::size_t>(dice.Between(0, 2)));
         job.priority = dice.Chance(0.1) ? 1 : 0;
       }
@@ -131,7 +138,7 @@ TEST(ProjectLaws, NobodyAboveItsShareIsStartedWhereOneBelowCouldBe) {
       const Shares shares = {dice.Chance(0.3) ? 0 : 0.9 - share, share, 0.1};
       ShareWatch watch(shares);
       for (const auto& outcome : RunWatched(c, name, shares, watch)) {
-        EXPECT_EQ(outcome.end, sim::JobOutcome::End::kFinished) << "nobody starves";
+        EXPECT_NE(outcome.end, sim::JobOutcome::End::kUnfinished) << "nobody starves";
       }
       EXPECT_EQ(watch.broken, "");
       borrowed += watch.borrowed;

@@ -132,7 +132,7 @@ void PaceWatch::Show(LiveJob& job, const Standing& standing, bool figures) {
 void PaceWatch::TakeSpeed(LiveJob& job) {
   JobRecord& record = job.record;
   const auto told = job.id.valid() ? parts_.engine.StepsOf(job.id) : std::nullopt;
-  const auto mean = speeds_.End(job, told);
+  const auto mean = speeds_.End(job, told, parts_.snapshot.now());
   if (core::IsOver(record.phase) && mean) record.steps_per_second = mean;
 }
 

@@ -253,6 +253,16 @@ TEST_F(ServicePacesTest, ASpeedOutlivesAServerThatIsKilled) {
   EXPECT_LE(stored.points().size(), core::SpeedHistory::kMostPoints);
 }
 
+TEST_F(ServicePacesTest, ItsSpeedIsKnownWhereItEndsAsSoonAsTheNextServerIsThere) {
+  Submit({100, 1});
+  Run(99);
+  ASSERT_TRUE(jobs_.speeds.contains(1));
+  Begin();
+  Run(5);
+  ASSERT_EQ(Job(1).phase, Phase::kFinished);
+  EXPECT_NEAR(Job(1).steps_per_second.value_or(0), 10, 0.1);
+}
+
 TEST_F(ServicePacesTest, WhereNoStepsAreToldThereIsNoSpeed) {
   Submit({30, 1, false});
   Run(60);

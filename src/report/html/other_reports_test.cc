@@ -206,9 +206,10 @@ TEST(EveryReport, OpensWithItsResult) {
   EXPECT_THAT(ProfilePairPage(ProfileCalled("a", 1, 10), ProfileCalled("b", 2, 25), {}, {}, ""),
               HasSubstr("<p class=\"r\">steps a second: b (2) has 250.0 % of what a (1) has.</p>"));
   const std::string week = WeekReport(WeekOf("ann"), "");
-  EXPECT_THAT(week, HasSubstr("<p class=\"r\">2 jobs of 1 user held GPUs for 10.0 hours; without "
-                              "sharing it would have been 12.5 hours; job 2 of ann waited longest, "
-                              "10h 00m.</p>"));
+  EXPECT_THAT(week,
+              HasSubstr("<p class=\"r\">2 jobs of 1 user; GPUs were held for 10.0 hours; without "
+                        "sharing it would have been 12.5 hours; job 2 of ann waited longest, "
+                        "10h 00m.</p>"));
   EXPECT_THAT(week, HasSubstr("<dt>saved by sharing</dt><dd>2.50 GPU hours</dd>"));
   EXPECT_THAT(week, HasSubstr("<dt>idle, failed or cancelled</dt><dd>3.00 GPU hours</dd>"));
   EXPECT_THAT(week, HasSubstr("<dt>median wait</dt>")) << "nothing has a price";

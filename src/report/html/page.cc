@@ -23,7 +23,7 @@ p,ul,pre,.k{max-width:62rem}.r{font-size:1.15rem;margin:1rem 0 .6rem}.k{display:
 h1{font-size:1.7rem;margin:0;line-height:1.25}h2{font-size:1.2rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--line)}
 a{color:var(--link)}.q,figcaption,footer,nav{color:var(--quiet);font-size:.9rem}nav a{margin-right:1rem}
 table{border-collapse:collapse;font-size:.9rem;margin:.6rem 0;max-width:100%}th,td{padding:.2rem .7rem .2rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-th{font-weight:600}.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.w{overflow-x:auto}
+th{font-weight:600}.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.w{overflow-x:auto;overflow-wrap:break-word}
 figure{margin:1.4rem 0}svg{max-width:100%;height:auto;border:1px solid var(--line)}
 pre{background:var(--band);padding:.7rem;white-space:pre-wrap;font-size:.85rem}footer{margin-top:3rem;border-top:1px solid var(--line)}
 @media (prefers-color-scheme:dark){
@@ -35,7 +35,7 @@ svg [fill="#332288"]{fill:#8f86ff}svg [stroke="#332288"]{stroke:#8f86ff}
 svg [fill="#117733"]{fill:#4fbf6b}svg [stroke="#117733"]{stroke:#4fbf6b}
 svg [fill="#882255"]{fill:#e06aa0}svg [stroke="#882255"]{stroke:#e06aa0}
 }
-@media screen and (min-width:76rem){.g{display:grid;grid-template-columns:1fr 1fr;column-gap:1.5rem;align-items:start}.g figure{min-width:0}.g figure:only-child{grid-column:1/-1}}
+@media screen and (min-width:76rem){.g{display:grid;grid-template-columns:1fr 1fr;column-gap:1.5rem;align-items:start}.g figure{min-width:0}.g figure:only-child,.g .x{grid-column:1/-1}}
 @media print{
 :root{--ink:#000;--quiet:#444;--line:#bbb;--page:#fff;--band:#fff;--link:#000}
 body{max-width:none;margin:0;font-size:10.5pt}figure,tr,pre{break-inside:avoid}h2{break-after:avoid}nav,.d{display:none}
@@ -177,13 +177,14 @@ void HtmlPage::Folded(std::string_view summary, const HtmlTable& table, std::siz
 }
 
 void HtmlPage::Svg(std::string_view name, std::string_view caption, std::string_view svg,
-                   std::string_view csv) {
+                   std::string_view csv, bool wide) {
   // Within a page the name space goes without saying; a reader of the screen is told the caption.
   constexpr std::string_view kOpens = "<svg xmlns=\"http://www.w3.org/2000/svg\"";
   if (svg.starts_with(kOpens)) svg.remove_prefix(kOpens.size());
   if (!among_charts_) body_ += "<div class=\"g\">\n";
   among_charts_ = true;
-  body_ += fmt::format("<figure>\n<svg role=\"img\" aria-label=\"{}\"{}", Escaped(caption), svg);
+  body_ += fmt::format("<figure{}>\n<svg role=\"img\" aria-label=\"{}\"{}",
+                       wide ? " class=\"x\"" : "", Escaped(caption), svg);
   body_ += fmt::format("<figcaption>{}", Escaped(caption));
   body_ += fmt::format(
       " <a class=\"d\" download=\"{}.csv\" href=\"data:text/csv;charset=utf-8;base64,{}\">data as "
@@ -196,11 +197,11 @@ void HtmlPage::Chart(std::string_view name, std::string_view caption, const Line
 }
 
 void HtmlPage::Chart(std::string_view name, std::string_view caption, const Bars& bars) {
-  Svg(name, caption, BarsSvg(bars), BarsCsv(bars));
+  Svg(name, caption, BarsSvg(bars), BarsCsv(bars), bars.panels.size() > 2);
 }
 
 void HtmlPage::Chart(std::string_view name, std::string_view caption, const Gantt& gantt) {
-  Svg(name, caption, GanttSvg(gantt), GanttCsv(gantt));
+  Svg(name, caption, GanttSvg(gantt), GanttCsv(gantt), true);
 }
 
 std::string HtmlPage::Take() && {

@@ -53,8 +53,9 @@ class HtmlPage {
   void Chart(std::string_view name, std::string_view caption, const LineChart& chart);
   void Chart(std::string_view name, std::string_view caption, const Bars& bars);
   void Chart(std::string_view name, std::string_view caption, const Gantt& gantt);
+  // `wide`: it takes both columns.
   void Svg(std::string_view name, std::string_view caption, std::string_view svg,
-           std::string_view csv);
+           std::string_view csv, bool wide = false);
 
   std::string Take() &&;
 

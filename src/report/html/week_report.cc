@@ -314,10 +314,11 @@ std::string LongestWait(const WeekParts& parts) {
                      PlainText(longest->user.name), TimeText(most));
 }
 
-// "12 jobs of 3 users held GPUs for 80.0 hours; sharing saved 20.3; job 17 of ann waited longest".
+// "12 jobs of 3 users; GPUs were held for 80.0 hours; without sharing it would have been 95.0
+// hours; job 17 of ann waited longest, 4h 10m."
 void OpenWeek(HtmlPage& page, const WeekParts& parts, const Week& week) {
   std::string sentence =
-      fmt::format("{} of {} held GPUs for {} hours", core::Count(week.all.jobs, "job"),
+      fmt::format("{} of {}; GPUs were held for {} hours", core::Count(week.all.jobs, "job"),
                   core::Count(week.users.size(), "user"),
                   Hours(parts.savings ? parts.savings->really.gpu_hours : week.all.gpu_hours));
   std::optional<double> saved;

@@ -260,7 +260,7 @@ TEST(JobTables, AShareOfTheSmsIsShownWhereSomebodyHasLessThanAll) {
   node.policy = "sharewell";
   JobRecord job = Running(17, 1.1);
   const auto top = [&] {
-    return TopPage(node, {Gpu(0, {17, 9}), Gpu(1, {})}, {job, Running(9, 1)}, {}, kNow, 120);
+    return TopPage(node, {Gpu(0, {17, 9}), Gpu(1, {})}, {job, Running(9, 1)}, {}, kNow, 200);
   };
   EXPECT_THAT(JobsTable({job}, kNow, 200), Not(HasSubstr("SMs")));
   EXPECT_THAT(top(), Not(HasSubstr("SMs")));
@@ -290,7 +290,7 @@ TEST(JobTables, AGuestIsToldWithWhatItIsKeptToAndUntilWhen) {
   EXPECT_THAT(JobPage(job, kNow, 200),
               HasSubstr("guest       at most 80 % of the SMs and 31.0 GiB of GPU memory, after its "
                         "neighbours, until it has told its step\n"));
-  EXPECT_THAT(TopPage(node, {Gpu(0, {17, 9})}, {job, Running(9, 1)}, {}, kNow, 120),
+  EXPECT_THAT(TopPage(node, {Gpu(0, {17, 9})}, {job, Running(9, 1)}, {}, kNow, 200),
               AllOf(HasSubstr(" guest 80 %\n"), HasSubstr(" 100 %\n")));
   EXPECT_THAT(JobsTable({job}, kNow, 200), HasSubstr(" guest 80 % "));
   job.believed.sources = core::SourcesByOne(core::Source::kPredicted);

@@ -41,7 +41,7 @@ TEST(Fitted, WrapsTheWidestColumnOfWordsOfATable) {
   EXPECT_EQ(Fitted("Limits.\n\n" + table.Text() + "\nThe end.\n", 40),
             "Limits.\n\n"
             "name           n  what\n"
-            "────────────  ──  ──────────────────────\n"
+            "────────────  ──  ─────────────────────\n"
             "running_jobs  12  jobs of one user that\n"
             "                  run at the same time\n"
             "\n"

@@ -236,7 +236,8 @@ std::string Table::Text(std::size_t width) const {
   std::string out;
   for (const Table& part : InParts(width)) {
     if (!out.empty()) out += '\n';
-    out += part.Whole();
+    const auto wrapped = part.Width() > width ? part.WithWrappedColumn(width) : std::nullopt;
+    out += wrapped ? wrapped->Whole() : part.Whole();
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // All jobs that the server tells of, newest first, as far back as somebody wanted: asked page by page once, and afterwards
-// only what events say has changed. It is kept when the Jobs page is left, and asked anew when it is opened again.
+// only what events say has changed. While the Jobs page is left, what changes is noted, and asked when it is opened again.
 import { get, wordsOf } from "./api";
 import type { Job, Jobs } from "./api_types";
 import { rowOf, type JobRow } from "./job_query";
@@ -22,7 +22,8 @@ class JobList {
   private wanted = AT_FIRST;
   private readonly changed = new Set<number>();
   private listener: (() => void) | null = null;
-  private ends: (() => void)[] = [];
+  private hears = false;
+  private missed = true;  // something may have changed that no event told of
   private due: ReturnType<typeof setTimeout> | null = null;
 
   /** Newest first. */
@@ -34,23 +35,30 @@ class JobList {
   /** Until the returned function is called, what is known is kept as it is at the server. */
   watch(listener: () => void): () => void {
     this.listener = listener;
-    this.ends = [
-      live.stream.onEvent((event) => {
-        if (event === null) void this.all();
-        else if (event.job !== 0) this.soon(event.job);
-      }),
-      // Reasons and expected starts change without events.
-      live.onChange(() => this.take(live.now?.jobs ?? [])),
-    ];
+    this.hear();
+    // Reasons and expected starts change without events.
+    const end = live.onChange(() => this.take(live.now?.jobs ?? []));
     const timer = setInterval(() => {
       if (!document.hidden && live.now?.more) void this.all();
     }, ALL_EVERY);
-    this.ends.push(() => clearInterval(timer));
-    void this.all();
+    if (live.stream.state !== "connecting") this.soon();
     return () => {
       this.listener = null;
-      for (const end of this.ends) end();
+      end();
+      clearInterval(timer);
     };
+  }
+
+  private hear(): void {
+    if (this.hears) return;
+    this.hears = true;
+    live.stream.onEvent((event) => {
+      if (event === null) this.missed = true;
+      else if (event.job !== 0) this.changed.add(event.job);
+      if (this.listener) this.soon();
+    });
+    // Events first, jobs then: nothing falls between.
+    live.stream.onState(() => this.soon());
   }
 
   older(): void {
@@ -68,6 +76,7 @@ class JobList {
   private async all(): Promise<void> {
     if (this.loading) return;
     this.loading = true;
+    this.missed = false;
     this.changed.clear();
     try {
       let below: number | undefined, read = 0;
@@ -78,17 +87,18 @@ class JobList {
         this.more = page.next !== null;
         this.take(page.jobs);
       } while (below !== undefined && read < this.wanted && this.listener !== null);
+      this.missed ||= below !== undefined && read < this.wanted;
       this.problem = "";
     } catch (error) {
+      this.missed = true;
       this.problem = wordsOf(error);
     }
     this.loading = false;
     this.listener?.();
-    if (this.changed.size > 0) this.soon(0);
+    if (this.changed.size > 0 || (this.missed && this.problem === "")) this.soon();
   }
 
-  private soon(job: number): void {
-    if (job !== 0) this.changed.add(job);
+  private soon(): void {
     this.due ??= setTimeout(() => {
       this.due = null;
       void this.ask();
@@ -97,9 +107,9 @@ class JobList {
 
   private async ask(): Promise<void> {
     if (this.loading || this.listener === null) return;  // what is under way asks afterwards
+    if (this.missed || this.changed.size > MOST_SINGLE) return this.all();
     const numbers = [...this.changed];
     this.changed.clear();
-    if (numbers.length > MOST_SINGLE) return this.all();
     const jobs = await Promise.all(numbers.map((number) => get<Job>(`/api/v1/jobs/${number}`).catch(() => null)));
     this.take(jobs.filter((job) => job !== null));
   }

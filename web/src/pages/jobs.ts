@@ -11,7 +11,7 @@ import { note, phasePill, problem } from "../lib/parts";
 import { COLUMNS, detailOf, folded, gpusOf, lineOf, manyOf, nameOfArray, numbersOf, phasesOf, sorted, submittedOf, timeOf, type Line } from "./jobs_rows";
 
 const NEWEST = "-number";
-const MARGIN = 8;  // lines above and below what is in sight
+const MARGIN = 3;  // lines above and below what is in sight
 const ADDRESS_PAUSE = 400;
 
 /** As jobs.css and phone.css have it: only where all lines are equally high does one know which are in sight. */
@@ -50,6 +50,8 @@ export const jobsPage: MakePage = (at, argument) => {
   const asked = new URLSearchParams(argument.replace(/^\?/, ""));
   let query = asked.get("q") ?? "", sort = asked.get("sort") ?? NEWEST;
   const opened = new Set<string>();
+  const said = new WeakMap<Element, string>();  // what a line was made from
+  let round = 0;  // rises when jobs have changed, and with the time
   let lines: Line[] = [], found = 0, chosen = 0, first = -1, last = -1;
 
   const field = h("input", { type: "search", id: "job-search", autocomplete: "off", spellcheck: "false", "aria-label": "Search jobs", "aria-describedby": "search-help",
@@ -129,18 +131,35 @@ export const jobsPage: MakePage = (at, argument) => {
     const now = Date.now();
     body.style.paddingTop = `${from * high}px`;
     body.style.paddingBottom = `${Math.max(0, lines.length - Math.max(to, from)) * high}px`;
-    show(body, ...lines.slice(from, to).map((line, i) => {
-      const place = from + i, group = line.jobs.length > 1;
-      return h("div", { role: "row", id: `line-${place}`, "data-key": line.key, class: `job-line${group ? " is-array" : ""}${line.inside ? " inside" : ""}`,
-                        "aria-rowindex": place + 2, "aria-level": line.inside ? 2 : 1, "aria-expanded": group ? String(line.open) : null,
-                        "aria-selected": String(place === chosen), onclick: (event) => {
-                          if (event.target instanceof Element && event.target.closest("a")) return;
-                          choose(place);
-                          act(line);
-                        } },
-               ...(group ? arrayCells(line) : jobCells(line.jobs[0] as JobRow, now)));
+    // A line that is there already and says the same stays, as long as they stand in the same order.
+    const there = new Map([...body.children].map((child, at) => [child.getAttribute("data-key"), { child, at }]));
+    let after = -1;
+    show(body, ...lines.slice(from, to).map((line) => {
+      const old = there.get(line.key);
+      if (!old || old.at < after || said.get(old.child) !== versionOf(line)) return lineElement(line, now);
+      after = old.at;
+      return old.child;
     }));
+    [...body.children].forEach((child, i) => {
+      const place = from + i, line = lines[place];
+      if (!line) return;
+      said.set(child, versionOf(line));
+      child.id = `line-${place}`;
+      child.setAttribute("aria-rowindex", String(place + 2));
+      child.setAttribute("aria-selected", String(place === chosen));
+    });
     pointOut();
+  };
+  const versionOf = (line: Line) => `${round} ${line.open} ${line.inside} ${line.jobs.length} ${line.jobs[0]?.number}`;
+  const lineElement = (line: Line, now: number) => {
+    const group = line.jobs.length > 1;
+    return h("div", { role: "row", "data-key": line.key, class: `job-line${group ? " is-array" : ""}${line.inside ? " inside" : ""}`,
+                      "aria-level": line.inside ? 2 : 1, "aria-expanded": group ? String(line.open) : null, onclick: (event) => {
+                        if (event.target instanceof Element && event.target.closest("a")) return;
+                        choose(lines.findIndex((one) => one.key === line.key));
+                        act(lines[chosen]);
+                      } },
+             ...(group ? arrayCells(line) : jobCells(line.jobs[0] as JobRow, now)));
   };
   const pointOut = () => {
     if (lines.length > 0 && chosen >= first && chosen < last) list.setAttribute("aria-activedescendant", `line-${chosen}`);
@@ -233,13 +252,17 @@ export const jobsPage: MakePage = (at, argument) => {
     document.removeEventListener("keydown", slash);
   });
   until.add(onTurn(find));
-  until.add(jobList.watch(find));
-  let said = "";
+  until.add(jobList.watch(() => {
+    ++round;
+    find();
+  }));
+  let words = "";
   until.every(1500, () => {
-    drawLines();  // times go on
-    const words = manyOf(found, jobList.rows.length);
-    if (said !== "" && said !== words && document.activeElement === field) announce(words);
-    said = words;
+    ++round;
+    drawLines();
+    const next = manyOf(found, jobList.rows.length);
+    if (words !== "" && words !== next && document.activeElement === field) announce(next);
+    words = next;
   });
   find();
   return { title: "Jobs", stop: () => until.stop() };

@@ -21,7 +21,9 @@
 #include "cli/commands/jobs/demo_jobs.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "core/text/words.h"
 #include "http/http_server.h"
+#include "platform/clock/wall_clock.h"
 #include "platform/files/short_folder.h"
 #include "platform/files/write_file.h"
 #include "platform/process/child.h"
@@ -193,8 +195,8 @@ class DemoCommand : public Command {
     ++part_;
     if (was) {
       Say(
-          fmt::format("Its neighbour was slowed beyond its bound, so job {} was evicted and waits "
-                      "for another place.",
+          fmt::format("Its neighbour was slowed beyond its bound, so job {} was evicted and goes "
+                      "back into the queue.",
                       evicted->number));
       Show(fmt::format("sharewell why {}", evicted->number));
     }
@@ -250,6 +252,11 @@ class DemoCommand : public Command {
     const auto jobs = DemoJobs(part, places_);
     const auto answer = client_->Submit(jobs);
     RETURN_IF_ERROR(answer);
+    if (part != DemoPart::kFirst) return {};
+    for (const core::JobRecord& job : *answer) {  // events may not be heard yet
+      Say("", fmt::format("job {} ({}): {}", job.number, job.asked.name,
+                          report::StateInWords(job, platform::UnixNow())));
+    }
     return {};
   }
 
@@ -270,12 +277,12 @@ class DemoCommand : public Command {
     }
     server_->Stop(core::Seconds(10));
     return WriteOut(
-        fmt::format("The demo is over: {} jobs were cancelled, the server is stopped, "
+        fmt::format("The demo is over: {} cancelled, the server is stopped, "
                     "and its folder is removed.\n",
-                    ended));
+                    core::Count(ended, "job was", "jobs were")));
   }
 
-  // With the time in front; what was said a moment ago is not said again.
+  // With the time in front; words of the server's own are marked as such.
   void Say(const std::string& words, const std::string& by_server = {}) {
     const int seconds = static_cast<int>(Passed());
     const std::string text = by_server.empty() ? words : "server: " + report::PlainText(by_server);

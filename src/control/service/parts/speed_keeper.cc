@@ -57,11 +57,12 @@ void SpeedKeeper::Keep(std::int64_t number, Kept& kept, core::UnixMillis now) {
 }
 
 std::optional<double> SpeedKeeper::End(const LiveJob& job,
-                                       const std::optional<engine::StepCount>& told) {
+                                       const std::optional<engine::StepCount>& told,
+                                       core::Seconds now) {
+  // Also of one that ends before it is looked at for the first time.
+  if (!Know(job.record.number, now)) return std::nullopt;
   const platform::MutexLock lock(mutex_);
-  const auto found = kept_.find(job.record.number);
-  if (found == kept_.end()) return std::nullopt;  // or nobody could read what was before
-  Kept& kept = found->second;
+  Kept& kept = kept_.at(job.record.number);
   if (told) Count(kept.history, job.record, *told);
   Keep(job.record.number, kept, kept.stored);
   return kept.history.PerSecond();

@@ -35,7 +35,8 @@ class SpeedKeeper {
             std::vector<std::int64_t> beside);
   // A run of it has ended, and what was seen is owed to the store. Its steps a second over all of
   // its life; absent: unknown.
-  std::optional<double> End(const LiveJob& job, const std::optional<engine::StepCount>& told);
+  std::optional<double> End(const LiveJob& job, const std::optional<engine::StepCount>& told,
+                            core::Seconds now);
   void KeepAll();  // the server ends
   void Forget(std::int64_t number);
   // So far. Absent: it has not run here, or its end is stored. Any thread.
