@@ -63,18 +63,18 @@ http::HttpResponse Told(const ApiImpl& api, const core::Account& who, const http
   const auto counted = UsedBy(api, who.name, use);
   std::size_t i = 0;
   const auto write = [&](json::Writer& writer, const core::LimitKey& key) {
-    std::optional<double> limit = core::ValueOf(limits.limits, key);
-    if (!key.is_bytes() && core::IsNoLimit(*limit)) limit.reset();
+    const double value = core::ValueOf(limits.limits, key);
+    const bool is_limit = key.is_bytes() || !core::IsNoLimit(value);
     const auto found = counted.find(key.name);
     std::optional<double> used;
     if (found != counted.end()) used = found->second;
     writer.Field("name", key.name);
     writer.Field("what", key.what);
     writer.Field("unit", UnitName(key.unit));
-    writer.Field("limit", limit);
+    writer.Field("limit", is_limit ? std::optional(value) : std::nullopt);
     writer.Field("used", used);
     writer.Field("left",
-                 used && limit ? std::optional(std::max(0.0, *limit - *used)) : std::nullopt);
+                 used && is_limit ? std::optional(std::max(0.0, value - *used)) : std::nullopt);
     writer.Field("from", i < limits.from.size() ? std::optional(limits.from[i]) : std::nullopt);
     ++i;
   };
