@@ -66,6 +66,6 @@ export function speedLegend(speed: Speed, all: Map<number, Job>): HTMLElement[] 
         jobLink(all.get(other) ?? other), ` for ${duration(seconds)}`)),
       beside.length > MOST_NAMED ? h("span", {}, `and ${beside.length - MOST_NAMED} more`) : null),
     note("The line is the mean of each stretch of time, with whatever the job did between its steps.",
-      speed.prediction === null ? "" : " The dashed line is what was predicted, in its 95 % bounds."),
+      speed.prediction === null ? "" : ` The dashed line is what was predicted${speed.prediction.low === null ? "" : ", in its 95 % bounds"}.`),
   ];
 }
