@@ -5,7 +5,6 @@
 
 #include "core/result.h"
 #include "report/jobs/job_rows.h"
-#include "report/text/format.h"
 
 namespace sharewell::report {
 namespace {
@@ -35,9 +34,8 @@ std::string JobGrid::Text(std::size_t width) const {
   std::vector<std::size_t> kept;
   std::size_t others = 0;  // the width of all but the names
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const bool says = std::any_of(rows_.begin(), rows_.end(), [&](const auto& row) {
-      return !row[c].empty() && row[c] != kUnknown;
-    });
+    const bool says =
+        std::any_of(rows_.begin(), rows_.end(), [&](const auto& row) { return !row[c].empty(); });
     if (!says && c != names_) continue;
     kept.push_back(c);
     if (c != names_) others += WidthOf(c) + kBetweenColumns;

@@ -217,6 +217,9 @@ std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, 
                 {"starts in", Align::kRight, 4},
                 {"ran", Align::kRight, 3}},
                1);
+  // Where no rate is known, a column of dashes would say nothing.
+  const bool rates =
+      std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.steps_per_second; });
   std::vector<std::pair<JobRow, std::string>> texts, of_running;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const JobRow& row = rows[i];
@@ -226,7 +229,7 @@ std::string JobsTable(const std::vector<JobRecord>& jobs, core::UnixMillis now, 
               GpuCell(row, width), one ? fmt::format("{}", fmt::join(job.beside, ",")) : "",
               one && IsBounded(job) ? ShareOfSms(job) : "",
               CoresOf(row) > 0 ? fmt::format("{:g}", CoresOf(row)) : "",
-              one && job.attempt > 0 ? RateCell(job) : "",
+              one && rates && job.attempt > 0 ? RateCell(job) : "",
               one && job.slowdown ? Times(*job.slowdown) : "", WaitedCell(row, now),
               StartCell(row, now), RanCell(row, now)});
     for (const JobRecord* each : row) {
