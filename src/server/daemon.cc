@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -26,8 +27,8 @@ bool WaitForSignal(std::optional<core::Seconds> left) {
       steady_clock::now() + std::chrono::duration<double>(left.value_or(core::Seconds(0)).value);
   for (;;) {
     const double seconds =
-        left ? std::chrono::duration<double>(end - steady_clock::now()).count() : 3600;
-    if (seconds < 0) return false;
+        left ? std::max(0.0, std::chrono::duration<double>(end - steady_clock::now()).count())
+             : 3600;
     timespec time{};
     time.tv_sec = static_cast<time_t>(seconds);
     time.tv_nsec = static_cast<long>((seconds - std::floor(seconds)) * 1e9);

@@ -5,7 +5,7 @@ import { h, show, svg } from "../lib/dom";
 import { bytes, count, percent } from "../lib/format";
 import type { Now } from "../lib/live";
 import { jobLink, note } from "../lib/parts";
-import { jobsOn, STATE_WORDS, stateOf, type State } from "./now";
+import { jobsOn, STATE_WORDS, stateOf, type State } from "./now_state";
 
 const SIZE = 18;
 const STATES: State[] = ["working", "unknown", "wasted", "idle", "taken", "drained", "sick"];

@@ -10,7 +10,8 @@ import { onTurn } from "../lib/phone";
 import { predictedAgainstMeasured, type Against } from "../lib/plots";
 import { curvesCard, curvesOf, sensitivityCard } from "./workloads_curves";
 import { healthCharts } from "./workloads_health";
-import { matrix, type Pair } from "./workloads_matrix";
+import { matrix } from "./workloads_matrix";
+import type { Pair } from "./workloads_pairs";
 
 /** A row of `sharewell profiles --json`. */
 interface Profile {

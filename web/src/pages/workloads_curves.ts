@@ -1,11 +1,10 @@
 // How each workload's speed depends on its cores and on who is beside it.
-import type { Job, Pairs } from "../lib/api_types";
+import type { Job } from "../lib/api_types";
 import { h, svg } from "../lib/dom";
 import { percent } from "../lib/format";
 import { card, note, table } from "../lib/parts";
 import { coreCurve, curvePoints, type CoreCurve } from "../lib/plots";
-
-type Pair = Pairs["pairs"][number];
+import type { Pair } from "./workloads_pairs";
 
 const MOST_CURVES = 24;
 const MOST_ROWS = 30;

@@ -1,13 +1,10 @@
 // The packing matrix: what a pair of workloads does together on one GPU, as a heat map. Each cell is one measured pair.
-import type { Pairs } from "../lib/api_types";
 import { heatClass } from "../lib/colours";
 import { h, svg } from "../lib/dom";
 import { percent, times } from "../lib/format";
 import { note } from "../lib/parts";
 import { onPhone } from "../lib/phone";
-import { pairList } from "./workloads_pairs";
-
-export type Pair = Pairs["pairs"][number];
+import { pairList, type Pair } from "./workloads_pairs";
 
 const CELL = 17, LEFT = 190, TOP = 176;
 const MOST = 70;

@@ -1,8 +1,10 @@
 // The packing matrix where there is no room for it: one workload is chosen, and its pairs are listed.
+import type { Pairs } from "../lib/api_types";
 import { h, show } from "../lib/dom";
 import { percent, times, UNKNOWN } from "../lib/format";
 import { table } from "../lib/parts";
-import type { Pair } from "./workloads_matrix";
+
+export type Pair = Pairs["pairs"][number];
 
 /** `names`: those of most pairs first. */
 export function pairList(pairs: Pair[], names: string[]): HTMLElement {
