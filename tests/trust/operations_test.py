@@ -91,6 +91,7 @@ class Upgrade(OperationsTest):
             for learnt in ("graph", "run", "model"):
                 store.execute(f"DROP TABLE learnt_{learnt}")
             store.execute("DROP TABLE job_told")
+            store.execute("DROP TABLE job_speed")
             store.execute("DELETE FROM meta WHERE name = 'id'")
             store.execute("UPDATE meta SET value = '3' WHERE name = 'schema'")
         store.close()
