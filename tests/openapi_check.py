@@ -224,7 +224,7 @@ class OpenApiTest(unittest.TestCase):
         self.check("GET", "/api/v1/usage", 200)
         self.check("GET", "/api/v1/usage", 200, "?seconds=3600")
         self.check("GET", "/api/v1/usage", 400, "?seconds=1")
-        for by in ("user", "gpu"):
+        for by in ("user", "project", "gpu"):
             self.check("GET", "/api/v1/usage", 200, f"?by={by}&from=2026-01-01")
         self.check("GET", "/api/v1/usage", 200, headers={"Accept": "text/csv"})
         for query in ("?by=colour", "?by=user&from=yesterday", "?from=2026-01-02&to=2026-01-01", "?format=xml"):

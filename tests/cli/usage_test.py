@@ -58,7 +58,7 @@ class Usage(ProgramTest):
 
     def test_what_is_wrong_is_said(self):
         _, asked = self.serve()
-        for args, words in ((["--by", "usr"], "by: 'usr' is not allowed; give user or gpu; did you mean 'user'?"),
+        for args, words in ((["--by", "usr"], "by: 'usr' is not allowed; give user or project or gpu; did you mean 'user'?"),
                             (["--from", "yesterday"], "--from: 'yesterday' is not a time"),
                             (["--from", "2026-02-02", "--to", "2026-02-01"], "is not before --to"),
                             (["--csv", "--json"], "--csv or --json, not both")):

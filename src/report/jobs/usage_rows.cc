@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/numbers/statistics.h"
+#include "core/projects.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
 #include "report/html/week_figures.h"
@@ -32,8 +33,15 @@ struct UsageKind {
   const char* name;
   const std::string& (*of)(const JobRecord& job);
 };
+// A job from before there were projects counts to that of the users of no other.
+const std::string& ProjectNameOf(const JobRecord& job) {
+  static const std::string none(core::kDefaultProject);
+  return job.asked.project.empty() ? none : job.asked.project;
+}
+
 constexpr UsageKind kUsageKinds[] = {
     {"user", [](const JobRecord& job) -> const std::string& { return job.user.name; }},
+    {"project", ProjectNameOf},
     {"gpu", nullptr},
 };
 

@@ -39,8 +39,8 @@ struct UsageTable {
   bool cut = false;                   // there are more jobs, or more rows, than were read
 };
 
-// What it may be counted by: "user", "gpu". A GPU model is held; what never held a GPU is in `all`
-// alone.
+// What it may be counted by: "user", "project", "gpu". A GPU model is held; what never held a GPU
+// is in `all` alone.
 const std::vector<std::string>& UsageKinds();
 
 // `jobs`: all that lived in that time; others are left out. `world` of the same jobs and time. A

@@ -105,7 +105,7 @@ TEST(UsageRows, WhatItIsCountedByMustBeKnown) {
     const auto table = UsageTableOf({}, {}, {}, wrong, {});
     ASSERT_FALSE(table) << wrong;
     EXPECT_EQ(table.error().kind, core::ErrorKind::kUsage);
-    EXPECT_NE(table.error().message.find("user or gpu"), std::string::npos);
+    EXPECT_NE(table.error().message.find("user or project or gpu"), std::string::npos);
   }
 }
 

@@ -980,7 +980,7 @@ export type UsageTable = {
   from_ms: number;
   /** Unix milliseconds. */
   to_ms: number;
-  by: "user" | "gpu";
+  by: "user" | "project" | "gpu";
   currency: string | null;
   /** there are more jobs or rows than are told */
   cut: boolean;

@@ -21,7 +21,7 @@ using core::UsageError;
 class UsageCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("--by", by_, "one row for each user, or for each GPU model (default user)")
+    app.add_option("--by", by_, "one row for each user, project or GPU model (default user)")
         ->type_name(fmt::format("{}", fmt::join(report::UsageKinds(), "|")));
     app.add_option("--from", from_,
                    "from when: 12h or 30d ago, or 2026-11-15T08:00 (UTC) (default 7d)")
