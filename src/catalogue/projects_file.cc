@@ -117,7 +117,7 @@ core::Result<core::Projects> ParseProjects(std::string_view text, const std::str
   RETURN_IF_ERROR(root);
   std::optional<core::Error> error;
   TomlTable top(*root, name, "the file of projects", error);
-  top.AllowOnly({"projects", "limits", "sharing"});
+  top.AllowOnly({"projects", "limits", "sharing", "prices"});
   core::Projects projects = ProjectsIn(top);
   if (error) return tl::unexpected(*std::move(error));
   if (projects.empty()) {

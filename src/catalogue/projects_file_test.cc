@@ -35,7 +35,8 @@ TEST(ProjectsFile, ProjectsComeInTheirOrderBehindTheDefaultOne) {
 
 TEST(ProjectsFile, AServersWholeFileWillDo) {
   EXPECT_EQ(ProjectsError(std::string(kTwoProjects) +
-                          "[limits]\ngpus = 4\n[sharing]\nunknown = \"alone\"\n"),
+                          "[limits]\ngpus = 4\n[sharing]\nunknown = \"alone\"\n"
+                          "[prices]\ncurrency = \"EUR\"\nH200 = 3.5\n"),
             "no error");
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -95,7 +96,12 @@ void ReadWork(CsvReader& csv, const Columns& columns, TraceJob& job) {
 class SubmitTimes {
  public:
   core::Seconds Read(CsvReader& csv, Column column) {
-    const auto time = core::ParseIsoTime(csv.Text(column));
+    const std::string_view text = csv.Text(column);
+    const auto time = core::ParseIsoTime(text);
+    if (!time && text.find_first_of("0123456789") == text.npos) {
+      csv.Fail(column, "is neither a number of seconds nor a date such as 2026-11-19T08:00:00Z");
+      return {};
+    }
     const double seconds = time ? static_cast<double>(*time) / 1e3 : csv.Number(column, kSubmit);
     if (dates_ && *dates_ != time.has_value()) {
       csv.Fail(column, time ? "is a date, and the jobs above have seconds; write all in one way"
