@@ -54,6 +54,7 @@ class Served(ServedTest):
         first = self.submit("--project", "speech", *SLEEP)
         self.assertIn("it ends after 1h at the latest (limits.job_time)", self.job(first)["note"])
         self.assertEqual((self.job(first)["project"], self.job(first)["time_limit_seconds"]), ("speech", 3600))
+        self.assertRegex(self.said("job", str(first)), r"project +speech\n")
         second = self.submit("--project", "speech", *SLEEP)
         third = self.submit("--project", "vision", *SLEEP)
         said = self.said("why", str(third))

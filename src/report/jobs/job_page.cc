@@ -166,6 +166,7 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   JobLine(out, "command", CommandLine(job.asked.command), width);
   JobLine(out, "folder", PlainText(job.asked.folder), width);
   JobLine(out, "user", PlainText(fmt::format("{}, uid {}", job.user.name, job.user.uid)), width);
+  if (!job.asked.project.empty()) JobLine(out, "project", PlainText(job.asked.project), width);
   JobLine(out, "environment", NamesOfEnvironment(job.asked), width);
   JobLine(out, "asked", AskedInWords(job.asked), width);
   if (job.asked.time_limit && job.limit_extended.value >= 1) {

@@ -53,6 +53,7 @@ function placeOf(job: Job, all: Map<number, Job>): HTMLElement {
   const beside = [...new Set(isOver(job) ? job.beside : [...others, ...(others.length > 0 ? [] : job.beside)])].filter((one) => one !== job.number);
   return card("Where it is", {}, facts([
     ["user", `${job.user}, uid ${job.uid}`],
+    ...(job.project ? [["project", job.project] as [string, string]] : []),
     ["environment", h("span", { class: "mono words" }, Object.keys(job.environment).sort().join(", ") || "none, or not yours to see")],
     [job.phase === "waiting" || isOver(job) ? "GPUs, last" : "GPUs", job.gpus.length > 0 ? job.gpus.map((gpu) => `${gpu.index} (${gpu.model})`).join(", ") : `asked for ${job.gpus_asked}`],
     ["cores", job.cores > 0 ? number(job.cores) : `asked for ${number(job.cores_asked)}`],
