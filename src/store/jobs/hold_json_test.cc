@@ -42,7 +42,6 @@ const std::initializer_list<core::Hold> kHolds = {hold::ByUser{},
                                                   hold::Paused{"ann"},
                                                   hold::EndedPaused{},
                                                   hold::AfterJob{12},
-                                                  hold::AfterJob{12, {13, 14}},
                                                   hold::NoNodes{"it wants 9 GPUs; 2 are there"},
                                                   hold::MachineChanged{"it wants an H200"},
                                                   hold::Refused{"ann has 5 jobs; wait"},
@@ -59,6 +58,13 @@ TEST(HoldJson, EveryKindComesBackAlsoFromTheWordsOfAnOlderStore) {
     EXPECT_EQ(Again(StoredJob(job)), job) << job.reason;
     EXPECT_EQ(FromOlder(job), job) << job.reason;
   }
+}
+
+TEST(HoldJson, AllJobsThatItWaitsForComeBack) {
+  core::JobRecord job = Record(Phase::kHeld);
+  core::SetHold(job, hold::AfterJob{12, {13, 14}});
+  EXPECT_EQ(Again(JobToJson(job)), job);
+  EXPECT_EQ(Again(StoredJob(job)), job);
 }
 
 TEST(HoldJson, WordsThatNobodyKnowsAreAHoldAllTheSame) {
