@@ -104,10 +104,11 @@ class HtmlCheck {
     const auto space = std::min(tag.find(' '), tag.size());
     const std::string name(tag.substr(0, space));
     static const std::set<std::string> known = {
-        "html",    "head",  "meta",  "title", "style",  "body", "header",  "nav",        "main",
-        "footer",  "h1",    "h2",    "p",     "a",      "ul",   "li",      "pre",        "div",
-        "table",   "thead", "tbody", "tr",    "th",     "td",   "figure",  "figcaption", "details",
-        "summary", "svg",   "rect",  "line",  "circle", "text", "polyline"};
+        "html",   "head",       "meta",    "title",   "style", "body", "header", "nav",
+        "main",   "footer",     "h1",      "h2",      "p",     "a",    "ul",     "li",
+        "pre",    "div",        "table",   "thead",   "tbody", "tr",   "th",     "td",
+        "figure", "figcaption", "details", "summary", "svg",   "rect", "line",   "circle",
+        "text",   "polyline",   "dl",      "dt",      "dd"};
     if (!known.contains(name)) Blame("a tag that no page of ours has: " + name);
     TakeAttributes(tag.substr(space), name);
     if (!closed && name != "meta") open_.push_back(name);

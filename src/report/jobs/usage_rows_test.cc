@@ -80,7 +80,7 @@ TEST(UsageRows, CostIsOfTheModelsThatHaveAPrice) {
   EXPECT_EQ(json["unpriced"], nlohmann::json({"A100"}));
   const auto by_gpu = TableOf(jobs, "gpu", prices);
   EXPECT_EQ(by_gpu["rows"][0]["name"], "A100");
-  EXPECT_EQ(by_gpu["rows"][0]["held_gpu_hours"], 5);
+  EXPECT_EQ(by_gpu["rows"][0]["held_gpu_hours"], 4);
   EXPECT_EQ(by_gpu["rows"][0]["cost"], nullptr);
   EXPECT_EQ(by_gpu["rows"][1]["cost"], 7);
   EXPECT_EQ(by_gpu["rows"][1]["jobs"], 1);
