@@ -100,8 +100,18 @@ TEST(UsageRows, WhatHeldNoGpuHasNoHoursAndStillWaits) {
   EXPECT_EQ(TableOf({}, "user")["all"]["wait_mean_seconds"], nullptr);
 }
 
+TEST(UsageRows, AJobWithoutAProjectCountsToThatOfTheUsersOfNone) {
+  auto of_vision = Used(1, "ann", 10, 14, {kFirst});
+  of_vision.asked.project = "vision";
+  const auto json = TableOf({of_vision, Used(2, "ann", 10, 12, {kOther})}, "project");
+  ASSERT_EQ(json["rows"].size(), 2u);
+  EXPECT_EQ(json["rows"][0]["name"], "vision");
+  EXPECT_EQ(json["rows"][0]["held_gpu_hours"], 4);
+  EXPECT_EQ(json["rows"][1]["name"], "default");
+}
+
 TEST(UsageRows, WhatItIsCountedByMustBeKnown) {
-  for (const char* wrong : {"", "users", "project", "GPU", "=1+1"}) {
+  for (const char* wrong : {"", "users", "projects", "GPU", "=1+1"}) {
     const auto table = UsageTableOf({}, {}, {}, wrong, {});
     ASSERT_FALSE(table) << wrong;
     EXPECT_EQ(table.error().kind, core::ErrorKind::kUsage);
