@@ -127,7 +127,7 @@ struct ListedJobs {
 };
 
 // Of what is over, what the store has: it alone has all of it. Unchanged on failure.
-core::Result<void> AddKept(ApiImpl& api, const Listing& listing, store::JobFilter filter,
+core::Result<void> AddKept(ApiImpl& api, const Listing& listing, const store::JobFilter& filter,
                            ListedJobs& to) {
   const auto store = api.Store();
   RETURN_IF_ERROR(store);

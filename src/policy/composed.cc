@@ -62,7 +62,7 @@ class Composed : public Policy {
         order_(std::move(order)),
         placement_(std::move(placement)),
         sizing_(std::move(sizing)),
-        options_(options),
+        options_(std::move(options)),
         misses_(misses),
         makes_room_(makes_room) {}
 
@@ -467,7 +467,7 @@ std::unique_ptr<Policy> Compose(std::string name, std::unique_ptr<Order> order,
                                 std::unique_ptr<Sizing> sizing, Options options, int misses,
                                 bool makes_room) {
   return std::make_unique<Composed>(std::move(name), std::move(order), std::move(placement),
-                                    std::move(sizing), options, misses, makes_room);
+                                    std::move(sizing), std::move(options), misses, makes_room);
 }
 
 }  // namespace sharewell::policy
