@@ -18,15 +18,6 @@ namespace {
 constexpr std::ptrdiff_t kMostTokens = 100;     // of one user
 constexpr std::size_t kMostOfAllUsers = 9'000;  // the rest of what a file holds is for admins
 
-void WriteMembers(json::Writer& writer, const Token& token) {
-  writer.Field("id", token.id);
-  writer.Field("user", token.account.name);
-  writer.Field("uid", token.account.uid);
-  writer.Field("admin", token.account.admin);
-  writer.Field("created_ms", token.created);
-  writer.Field("label", token.label);
-}
-
 http::HttpResponse Create(const std::string& file, const core::Account& who,
                           const std::string& body) {
   const auto label = ParseTokenLabel(body);
@@ -67,7 +58,7 @@ http::HttpResponse List(const std::string& file, const core::Account& who) {
   }
   return SchemaAnswer([&](json::Writer& writer) {
     writer.List("tokens", *tokens,
-                [&](const Token& token) { writer.Object([&] { WriteMembers(writer, token); }); });
+                [&](const Token& token) { writer.Object([&] { WriteToken(writer, token); }); });
   });
 }
 
@@ -83,7 +74,7 @@ http::HttpResponse Revoke(const std::string& file, const core::Account& who,
   }
   const auto gone = RevokeToken(file, id);
   if (!gone) return Problem(500, gone.error().message);
-  return SchemaAnswer([&](json::Writer& writer) { WriteMembers(writer, *gone); });
+  return SchemaAnswer([&](json::Writer& writer) { WriteToken(writer, *gone); });
 }
 
 }  // namespace

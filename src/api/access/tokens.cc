@@ -238,4 +238,13 @@ std::optional<core::Account> TokenFile::Find(std::string_view secret) {
   return found->account;
 }
 
+void WriteToken(json::Writer& writer, const Token& token) {
+  writer.Field("id", token.id);
+  writer.Field("user", token.account.name);
+  writer.Field("uid", token.account.uid);
+  writer.Field("admin", token.account.admin);
+  writer.Field("created_ms", token.created);
+  writer.Field("label", token.label);
+}
+
 }  // namespace sharewell::api

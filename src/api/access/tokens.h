@@ -16,6 +16,7 @@
 #include "core/metric.h"
 #include "core/result.h"
 #include "core/submission.h"
+#include "json/writer.h"
 
 namespace sharewell::api {
 
@@ -62,5 +63,8 @@ class TokenFile {
   };
   Seen seen_;
 };
+
+// What may be shown of it, as members of an object.
+void WriteToken(json::Writer& writer, const Token& token);
 
 }  // namespace sharewell::api

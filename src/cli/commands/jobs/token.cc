@@ -64,15 +64,6 @@ std::string TokenTable(const std::vector<api::Token>& tokens) {
   return tokens.empty() ? "no tokens\n" : table.Text();
 }
 
-void WriteToken(json::Writer& out, const api::Token& token) {
-  out.Field("id", token.id);
-  out.Field("user", token.account.name);
-  out.Field("uid", token.account.uid);
-  out.Field("admin", token.account.admin);
-  out.Field("created_ms", token.created);
-  out.Field("label", token.label);
-}
-
 class TokenCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
@@ -202,8 +193,9 @@ class TokenCommand : public Command {
     RETURN_IF_ERROR(tokens);
     if (flags_.json) {
       return report::JsonReport([&](json::Writer& out) {
-        out.List("tokens", *tokens,
-                 [&](const api::Token& token) { out.Object([&] { WriteToken(out, token); }); });
+        out.List("tokens", *tokens, [&](const api::Token& token) {
+          out.Object([&] { api::WriteToken(out, token); });
+        });
       });
     }
     return TokenTable(*tokens);
@@ -213,7 +205,7 @@ class TokenCommand : public Command {
     const auto gone = api::RevokeToken(path_, id_);
     RETURN_IF_ERROR(gone);
     if (flags_.json) {
-      return report::JsonReport([&](json::Writer& out) { WriteToken(out, *gone); });
+      return report::JsonReport([&](json::Writer& out) { api::WriteToken(out, *gone); });
     }
     return fmt::format("token {} of {} is revoked\n", gone->id, gone->account.name);
   }
