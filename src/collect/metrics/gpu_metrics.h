@@ -16,21 +16,19 @@ inline constexpr double kExportPercent = 100;
 inline constexpr double kExportMebibytes = 1.0 / (1024 * 1024);
 
 // NVML, the whole GPU.
-inline constexpr core::Metric kGpuBusy{
-    .name = "gpu_busy_ratio",
-    .unit = "ratio",
-    .instance = "gpu",
-    .help =
-        "Share of the time since the reading before in which at least one kernel ran on the GPU, "
-        "looked at ten times a second.",
-    .exported = "DCGM_FI_DEV_GPU_UTIL",
-    .export_scale = kExportPercent};
+inline constexpr core::Metric kGpuBusy{.name = "gpu_busy_ratio",
+                                       .unit = "ratio",
+                                       .instance = "gpu",
+                                       .help =
+                                           "Share of the time in which at least one kernel ran on "
+                                           "the GPU, looked at ten times a second.",
+                                       .exported = "DCGM_FI_DEV_GPU_UTIL",
+                                       .export_scale = kExportPercent};
 inline constexpr core::Metric kGpuMemoryBusy{
     .name = "gpu_memory_busy_ratio",
     .unit = "ratio",
     .instance = "gpu",
-    .help =
-        "Share of the time since the reading before in which the GPU's memory was read or written.",
+    .help = "Share of the time in which the GPU's memory was read or written.",
     .exported = "DCGM_FI_DEV_MEM_COPY_UTIL",
     .export_scale = kExportPercent};
 inline constexpr core::Metric kGpuMemoryUsed{
@@ -50,7 +48,7 @@ inline constexpr core::Metric kGpuMemoryReserved{
     .name = "gpu_memory_reserved_bytes",
     .unit = "bytes",
     .instance = "gpu",
-    .help = "GPU memory that the driver and the firmware keep for themselves.",
+    .help = "GPU memory that driver and firmware keep for themselves.",
     .exported = "DCGM_FI_DEV_FB_RESERVED",
     .export_scale = kExportMebibytes};
 inline constexpr core::Metric kGpuPower{
@@ -65,8 +63,7 @@ inline constexpr core::Metric kGpuEnergy{
     .kind = core::MetricKind::kCounter,
     .instance = "gpu",
     .help =
-        "Energy of the whole board since the driver was loaded; between two looks at the GPU's "
-        "counter, which are costly, carried on by its power.",
+        "Energy of the whole board; between readings of the GPU's counter carried on by its power.",
     .exported = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
     .export_scale = 1000};
 inline constexpr core::Metric kGpuSmClock{.name = "gpu_sm_clock_hertz",
@@ -96,8 +93,8 @@ inline constexpr core::Metric kGpuPcieReceived{
     .unit = "bytes_per_second",
     .instance = "gpu",
     .help =
-        "PCIe traffic from host to GPU over 20 ms before the reading; only where the GPU has no "
-        "GPM, which says it better, as DCGM does.",
+        "PCIe traffic from host to GPU over 20 ms before the reading; only where neither GPM nor "
+        "DCGM counts it.",
     .exported = "DCGM_FI_DEV_PCIE_RX_THROUGHPUT",
     .export_scale = 1.0 / 1024};
 inline constexpr core::Metric kGpuPcieSent{
@@ -105,17 +102,16 @@ inline constexpr core::Metric kGpuPcieSent{
     .unit = "bytes_per_second",
     .instance = "gpu",
     .help =
-        "PCIe traffic from GPU to host over 20 ms before the reading; only where the GPU has no "
-        "GPM, which says it better, as DCGM does.",
+        "PCIe traffic from GPU to host over 20 ms before the reading; only where neither GPM nor "
+        "DCGM counts it.",
     .exported = "DCGM_FI_DEV_PCIE_TX_THROUGHPUT",
     .export_scale = 1.0 / 1024};
-inline constexpr core::Metric kGpuPcieReplays{
-    .name = "gpu_pcie_replays",
-    .unit = "1",
-    .kind = core::MetricKind::kCounter,
-    .instance = "gpu",
-    .help = "PCIe packets that had to be sent again since the driver was loaded.",
-    .exported = "DCGM_FI_DEV_PCIE_REPLAY_COUNTER"};
+inline constexpr core::Metric kGpuPcieReplays{.name = "gpu_pcie_replays",
+                                              .unit = "1",
+                                              .kind = core::MetricKind::kCounter,
+                                              .instance = "gpu",
+                                              .help = "PCIe packets that had to be sent again.",
+                                              .exported = "DCGM_FI_DEV_PCIE_REPLAY_COUNTER"};
 inline constexpr core::Metric kGpuThrottleReasons{
     .name = "gpu_throttle_reasons",
     .unit = "1",
@@ -130,7 +126,7 @@ inline constexpr core::Metric kGpuThrottledPower{
     .unit = "seconds",
     .kind = core::MetricKind::kCounter,
     .instance = "gpu",
-    .help = "Time in which the power limit held the clocks back since the driver was loaded.",
+    .help = "Time in which the power limit held the clocks back.",
     .exported = "DCGM_FI_DEV_POWER_VIOLATION",
     .export_scale = 1e9};
 inline constexpr core::Metric kGpuThrottledThermal{
@@ -138,7 +134,7 @@ inline constexpr core::Metric kGpuThrottledThermal{
     .unit = "seconds",
     .kind = core::MetricKind::kCounter,
     .instance = "gpu",
-    .help = "Time in which heat held the clocks back since the driver was loaded.",
+    .help = "Time in which heat held the clocks back.",
     .exported = "DCGM_FI_DEV_THERMAL_VIOLATION",
     .export_scale = 1e9};
 inline constexpr core::Metric kGpuThrottledSync{
@@ -146,9 +142,7 @@ inline constexpr core::Metric kGpuThrottledSync{
     .unit = "seconds",
     .kind = core::MetricKind::kCounter,
     .instance = "gpu",
-    .help =
-        "Time in which another GPU of the sync boost group held the clocks back since the driver "
-        "was loaded.",
+    .help = "Time in which another GPU of the sync boost group held the clocks back.",
     .exported = "DCGM_FI_DEV_SYNC_BOOST_VIOLATION",
     .export_scale = 1e9};
 inline constexpr core::Metric kGpuThrottledBoard{
@@ -156,7 +150,7 @@ inline constexpr core::Metric kGpuThrottledBoard{
     .unit = "seconds",
     .kind = core::MetricKind::kCounter,
     .instance = "gpu",
-    .help = "Time in which a limit of the board held the clocks back since the driver was loaded.",
+    .help = "Time in which a limit of the board held the clocks back.",
     .exported = "DCGM_FI_DEV_BOARD_LIMIT_VIOLATION",
     .export_scale = 1e9};
 inline constexpr core::Metric kGpuThrottledReliability{
@@ -164,22 +158,21 @@ inline constexpr core::Metric kGpuThrottledReliability{
     .unit = "seconds",
     .kind = core::MetricKind::kCounter,
     .instance = "gpu",
-    .help = "Time in which the reliability limit held the clocks back since the driver was loaded.",
+    .help = "Time in which the reliability limit held the clocks back.",
     .exported = "DCGM_FI_DEV_RELIABILITY_VIOLATION",
     .export_scale = 1e9};
-inline constexpr core::Metric kGpuEccCorrected{
-    .name = "gpu_ecc_corrected_errors",
-    .unit = "1",
-    .kind = core::MetricKind::kCounter,
-    .instance = "gpu",
-    .help = "Memory errors that ECC corrected since the driver was loaded.",
-    .exported = "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL"};
+inline constexpr core::Metric kGpuEccCorrected{.name = "gpu_ecc_corrected_errors",
+                                               .unit = "1",
+                                               .kind = core::MetricKind::kCounter,
+                                               .instance = "gpu",
+                                               .help = "Memory errors that ECC corrected.",
+                                               .exported = "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL"};
 inline constexpr core::Metric kGpuEccUncorrected{
     .name = "gpu_ecc_uncorrected_errors",
     .unit = "1",
     .kind = core::MetricKind::kCounter,
     .instance = "gpu",
-    .help = "Memory errors that ECC found and could not correct since the driver was loaded.",
+    .help = "Memory errors that ECC found and could not correct.",
     .exported = "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL"};
 inline constexpr core::Metric kGpuRemappedRowsCorrected{
     .name = "gpu_remapped_rows_corrected",
@@ -205,7 +198,7 @@ inline constexpr core::Metric kGpuLastXid{
     .name = "gpu_last_xid",
     .unit = "1",
     .instance = "gpu",
-    .help = "Number of the last XID error since the watch began; absent: there was none.",
+    .help = "Number of the last XID error since the watch began; absent: none.",
     .exported = "DCGM_FI_DEV_XID_ERRORS"};
 inline constexpr core::Metric kGpuEncoder{
     .name = "gpu_encoder_ratio",
@@ -236,88 +229,79 @@ inline constexpr core::Metric kGpuActivitySource{
     .instance = "gpu",
     .help =
         "Who counted the figures from gpu_graphics_ratio to the PCIe traffic with headers: 1 GPM, "
-        "2 DCGM; absent: nobody did, and gpu_busy_ratio is all that is known."};
+        "2 DCGM; absent: nobody."};
 inline constexpr core::Metric kGpuGraphics{
     .name = "gpu_graphics_ratio",
     .unit = "ratio",
     .instance = "gpu",
-    .help =
-        "Share of the time since the reading before in which the compute or graphics engine was "
-        "active.",
+    .help = "Share of the time in which the compute or graphics engine was active.",
     .exported = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"};
-inline constexpr core::Metric kGpuSm{
-    .name = "gpu_sm_ratio",
-    .unit = "ratio",
-    .instance = "gpu",
-    .help = "Share of the SMs that had at least one warp, mean since the reading before.",
-    .exported = "DCGM_FI_PROF_SM_ACTIVE"};
-inline constexpr core::Metric kGpuOccupancy{
-    .name = "gpu_occupancy_ratio",
-    .unit = "ratio",
-    .instance = "gpu",
-    .help = "Warps on the SMs over those they can hold, mean since the reading before.",
-    .exported = "DCGM_FI_PROF_SM_OCCUPANCY"};
+inline constexpr core::Metric kGpuSm{.name = "gpu_sm_ratio",
+                                     .unit = "ratio",
+                                     .instance = "gpu",
+                                     .help = "Share of the SMs that had at least one warp.",
+                                     .exported = "DCGM_FI_PROF_SM_ACTIVE"};
+inline constexpr core::Metric kGpuOccupancy{.name = "gpu_occupancy_ratio",
+                                            .unit = "ratio",
+                                            .instance = "gpu",
+                                            .help = "Warps on the SMs over those they can hold.",
+                                            .exported = "DCGM_FI_PROF_SM_OCCUPANCY"};
 inline constexpr core::Metric kGpuTensor{
     .name = "gpu_tensor_ratio",
     .unit = "ratio",
     .instance = "gpu",
-    .help = "Share of cycles in which the tensor pipes worked, mean since the reading before.",
+    .help = "Share of cycles in which the tensor pipes worked.",
     .exported = "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"};
-inline constexpr core::Metric kGpuDram{
-    .name = "gpu_dram_ratio",
-    .unit = "ratio",
-    .instance = "gpu",
-    .help = "Memory traffic over the memory's peak, mean since the reading before.",
-    .exported = "DCGM_FI_PROF_DRAM_ACTIVE"};
-inline constexpr core::Metric kGpuFp64{
-    .name = "gpu_fp64_ratio",
-    .unit = "ratio",
-    .instance = "gpu",
-    .help = "Share of cycles in which the FP64 pipes worked, mean since the reading before.",
-    .exported = "DCGM_FI_PROF_PIPE_FP64_ACTIVE"};
-inline constexpr core::Metric kGpuFp32{
-    .name = "gpu_fp32_ratio",
-    .unit = "ratio",
-    .instance = "gpu",
-    .help = "Share of cycles in which the FP32 pipes worked, mean since the reading before.",
-    .exported = "DCGM_FI_PROF_PIPE_FP32_ACTIVE"};
+inline constexpr core::Metric kGpuDram{.name = "gpu_dram_ratio",
+                                       .unit = "ratio",
+                                       .instance = "gpu",
+                                       .help = "Memory traffic over the memory's peak.",
+                                       .exported = "DCGM_FI_PROF_DRAM_ACTIVE"};
+inline constexpr core::Metric kGpuFp64{.name = "gpu_fp64_ratio",
+                                       .unit = "ratio",
+                                       .instance = "gpu",
+                                       .help = "Share of cycles in which the FP64 pipes worked.",
+                                       .exported = "DCGM_FI_PROF_PIPE_FP64_ACTIVE"};
+inline constexpr core::Metric kGpuFp32{.name = "gpu_fp32_ratio",
+                                       .unit = "ratio",
+                                       .instance = "gpu",
+                                       .help = "Share of cycles in which the FP32 pipes worked.",
+                                       .exported = "DCGM_FI_PROF_PIPE_FP32_ACTIVE"};
 inline constexpr core::Metric kGpuFp16{
     .name = "gpu_fp16_ratio",
     .unit = "ratio",
     .instance = "gpu",
-    .help =
-        "Share of cycles in which the FP16 pipes (without tensor) worked, mean since the reading "
-        "before.",
+    .help = "Share of cycles in which the FP16 pipes (without tensor) worked.",
     .exported = "DCGM_FI_PROF_PIPE_FP16_ACTIVE"};
 inline constexpr core::Metric kGpuInteger{
     .name = "gpu_integer_ratio",
     .unit = "ratio",
     .instance = "gpu",
-    .help = "Share of cycles in which the integer pipes worked, mean since the reading before.",
+    .help = "Share of cycles in which the integer pipes worked.",
     .exported = "DCGM_FI_PROF_PIPE_INT_ACTIVE"};
 inline constexpr core::Metric kGpuNvlinkReceived{
     .name = "gpu_nvlink_received_bytes_per_second",
     .unit = "bytes_per_second",
     .instance = "gpu",
-    .help = "NVLink traffic into the GPU over all links, mean since the reading before.",
+    .help = "NVLink traffic into the GPU over all links.",
     .exported = "DCGM_FI_PROF_NVLINK_RX_BYTES"};
 inline constexpr core::Metric kGpuNvlinkSent{
     .name = "gpu_nvlink_sent_bytes_per_second",
     .unit = "bytes_per_second",
     .instance = "gpu",
-    .help = "NVLink traffic out of the GPU over all links, mean since the reading before.",
+    .help = "NVLink traffic out of the GPU over all links.",
     .exported = "DCGM_FI_PROF_NVLINK_TX_BYTES"};
 inline constexpr core::Metric kGpuGpmPcieReceived{
     .name = "gpu_gpm_pcie_received_bytes_per_second",
     .unit = "bytes_per_second",
     .instance = "gpu",
-    .help = "PCIe traffic from host to GPU, headers included, mean since the reading before.",
+    .help = "PCIe traffic from host to GPU, headers included.",
     .exported = "DCGM_FI_PROF_PCIE_RX_BYTES"};
 inline constexpr core::Metric kGpuGpmPcieSent{
     .name = "gpu_gpm_pcie_sent_bytes_per_second",
     .unit = "bytes_per_second",
     .instance = "gpu",
-    .help = "PCIe traffic from GPU to host, headers included, mean since the reading before.",
+    .help = "PCIe traffic from GPU to host, headers included.",
     .exported = "DCGM_FI_PROF_PCIE_TX_BYTES"};
 
 // Per job. A process that no known job owns is a job of its own: "pid 4711".
@@ -326,13 +310,12 @@ inline constexpr core::Metric kJobGpuMemory{
     .unit = "bytes",
     .instance = "gpu",
     .help = "GPU memory that the job's processes hold now, as NVML counts it for each process."};
-inline constexpr core::Metric kJobGpuSm{
-    .name = "job_gpu_sm_ratio",
-    .unit = "ratio",
-    .instance = "gpu",
-    .help =
-        "Share of the time since the reading before in which kernels of the job's processes ran, "
-        "as NVML samples it for each process."};
+inline constexpr core::Metric kJobGpuSm{.name = "job_gpu_sm_ratio",
+                                        .unit = "ratio",
+                                        .instance = "gpu",
+                                        .help =
+                                            "Share of the time in which kernels of the job's "
+                                            "processes ran, as NVML samples it for each process."};
 inline constexpr core::Metric kJobGpuSmApportioned{
     .name = "job_gpu_sm_apportioned_ratio",
     .unit = "ratio",

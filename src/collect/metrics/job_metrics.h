@@ -6,20 +6,17 @@
 
 namespace sharewell::collect {
 
-inline constexpr core::Metric kJobCpuSeconds =
-    Counter("job_cpu_seconds", "seconds", "",
-            "CPU time of the job, ended processes included; by its control group where it has one, "
-            "else by its processes.");
+inline constexpr core::Metric kJobCpuSeconds = Counter(
+    "job_cpu_seconds", "seconds", "",
+    "CPU time of the job, ended processes included; by its control group, else by its processes.");
 inline constexpr core::Metric kJobCores =
-    Gauge("job_cores", "1", "", "Cores that the job kept busy since the reading before.");
+    Gauge("job_cores", "1", "", "Cores that the job kept busy.");
 inline constexpr core::Metric kJobResidentBytes =
     Gauge("job_resident_bytes", "bytes", "",
-          "Sum of its processes' resident memory; a page that several of them share counts once "
-          "for each.");
-inline constexpr core::Metric kJobProportionalBytes =
-    Gauge("job_proportional_bytes", "bytes", "",
-          "Sum of its processes' resident memory, shared pages divided among those who share them; "
-          "each process is read every 30 s.");
+          "Sum of its processes' resident memory; a shared page counts once for each.");
+inline constexpr core::Metric kJobProportionalBytes = Gauge(
+    "job_proportional_bytes", "bytes", "",
+    "Sum of its processes' resident memory, shared pages divided among them; read every 30 s.");
 inline constexpr core::Metric kJobMemoryBytes =
     Gauge("job_memory_bytes", "bytes", "",
           "Memory charged to the job's control group, its page cache included.");
@@ -29,18 +26,17 @@ inline constexpr core::Metric kJobMemoryPeakBytes =
 inline constexpr core::Metric kJobMemoryTrafficBytes =
     Counter("job_memory_traffic_bytes", "bytes", "",
             "Bytes that memory moved for the job, read and written (resctrl's MBM).");
-inline constexpr core::Metric kJobMemoryTrafficEstimatedBytes = Counter(
-    "job_memory_traffic_estimated_bytes", "bytes", "",
-    "An estimate of the bytes that memory moved for the job: its last-level cache misses, a "
-    "line of 64 bytes each; what is prefetched or written back is not in it.");
+inline constexpr core::Metric kJobMemoryTrafficEstimatedBytes =
+    Counter("job_memory_traffic_estimated_bytes", "bytes", "",
+            "Estimated bytes that memory moved for the job: 64 for each last-level cache miss, "
+            "without what is prefetched or written back.");
 inline constexpr core::Metric kJobReadBytes =
     Counter("job_read_bytes", "bytes", "",
-            "Bytes read from disks for the job (not from the page cache); by its control group "
-            "where it has one, else by its processes.");
+            "Bytes read from disks for the job (not from the page cache); by its control group, "
+            "else by its processes.");
 inline constexpr core::Metric kJobWrittenBytes =
     Counter("job_written_bytes", "bytes", "",
-            "Bytes written to disks for the job; by its control group where it has one, else by "
-            "its processes.");
+            "Bytes written to disks for the job; by its control group, else by its processes.");
 inline constexpr core::Metric kJobMajorPageFaults =
     Counter("job_major_page_faults", "1", "",
             "Page faults of the job's processes that had to read a disk.");

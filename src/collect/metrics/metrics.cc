@@ -50,15 +50,14 @@ std::string MetricsPage() {
       "machine.\n\n"
       "The unit is the end of the name; a name without one counts. What is not known is left out, "
       "never 0. A counter\n"
-      "only rises, and starts again where its source does; the others are gauges. Metrics named "
+      "only rises: since boot, of a GPU since its driver was loaded, of RAPL since the collector "
+      "began. The others are\n"
+      "gauges; shares, means and rates are of the time since the reading before. Metrics named "
       "`job_...` belong to a\n"
       "job. The last column is the name on `/metrics` where dcgm-exporter, node_exporter or "
       "ipmi_exporter has one, with\n"
       "its fixed labels and the factor from our value to theirs; the others are "
-      "`sharewell_NAME`.\n\n"
-      "The page is made from the tables in `src/collect` (`SHAREWELL_UPDATE_GOLDEN=1 "
-      "build/release/collect_tests\n"
-      "--gtest_filter='Metrics.*'` writes it anew).\n";
+      "`sharewell_NAME`.\n";
   const auto out = std::back_inserter(page);
   for (const MetricSection& section : kSections) {
     fmt::format_to(out, "\n## {}\n\n", section.title);

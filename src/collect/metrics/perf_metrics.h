@@ -20,21 +20,21 @@ inline constexpr core::Metric kPerfLlcMisses =
 inline constexpr core::Metric kPerfDramLocal =
     Counter("perf_dram_local", "1", "",
             "Loads or fills served by the memory of the CPU's own NUMA node, or by any where the "
-            "processor cannot tell; by which event, `sharewell doctor` says.");
+            "processor cannot tell (`sharewell doctor` names the event).");
 inline constexpr core::Metric kPerfDramRemote =
     Counter("perf_dram_remote", "1", "",
             "Loads or fills served by the memory of another NUMA node; left out where the "
             "processor cannot tell.");
 inline constexpr core::Metric kPerfCyclesPerInstruction =
-    Gauge("cycles_per_instruction", "1", "", "CPI of all CPUs since the reading before.");
+    Gauge("cycles_per_instruction", "1", "", "CPI of all CPUs.");
 inline constexpr core::Metric kMemoryIntensityIndex =
     Gauge("memory_intensity_index", "1", "events",
-          "(local + remote DRAM) / instructions x 100 since the reading before; the instance says "
-          "what was counted: \"local+remote\", or \"remote unknown\" where local has both.");
+          "(local + remote DRAM) / instructions x 100; the instance is \"local+remote\", or "
+          "\"remote unknown\" where local has both.");
 inline constexpr core::Metric kPerfRunningRatio =
     Gauge("perf_running_ratio", "ratio", "",
-          "Share of the time since the reading before in which the event that waited most was "
-          "counted; below 1 the kernel took turns and the counts are scaled up.");
+          "Share of the time in which the event that waited most was counted; below 1 the counts "
+          "are scaled up.");
 
 inline constexpr core::Metric kJobInstructions =
     Counter("job_instructions", "1", "", "Instructions retired by the job.");
@@ -50,7 +50,7 @@ inline constexpr core::Metric kJobDramRemote =
     Counter("job_dram_remote", "1", "",
             "Loads or fills of the job served by the memory of another NUMA node.");
 inline constexpr core::Metric kJobCyclesPerInstruction =
-    Gauge("job_cycles_per_instruction", "1", "", "CPI of the job since the reading before.");
+    Gauge("job_cycles_per_instruction", "1", "", "CPI of the job.");
 inline constexpr core::Metric kJobMemoryIntensityIndex =
     Gauge("job_memory_intensity_index", "1", "events", "As memory_intensity_index, of the job.");
 inline constexpr core::Metric kJobPerfRunningRatio = Gauge(

@@ -5,22 +5,21 @@
 
 namespace sharewell::collect {
 
-inline constexpr core::Metric kRaplPackageJoules = Counter(
-    "rapl_package_joules", "joules", "index",
-    "Energy of the processor package since the collector began.", "node_rapl_package_joules_total");
-inline constexpr core::Metric kRaplCoreJoules = Counter(
-    "rapl_core_joules", "joules", "index",
-    "Energy of the package's cores since the collector began.", "node_rapl_core_joules_total");
-inline constexpr core::Metric kRaplUncoreJoules = Counter(
-    "rapl_uncore_joules", "joules", "index",
-    "Energy of the package's uncore since the collector began.", "node_rapl_uncore_joules_total");
-inline constexpr core::Metric kRaplDramJoules = Counter(
-    "rapl_dram_joules", "joules", "index",
-    "Energy of the package's memory since the collector began.", "node_rapl_dram_joules_total");
-inline constexpr core::Metric kRaplPlatformJoules =
-    Counter("rapl_platform_joules", "joules", "index",
-            "Energy of the whole board since the collector began, where it is counted (psys).",
-            "node_rapl_psys_joules_total");
+inline constexpr core::Metric kRaplPackageJoules =
+    Counter("rapl_package_joules", "joules", "index", "Energy of the processor package.",
+            "node_rapl_package_joules_total");
+inline constexpr core::Metric kRaplCoreJoules =
+    Counter("rapl_core_joules", "joules", "index", "Energy of the package's cores.",
+            "node_rapl_core_joules_total");
+inline constexpr core::Metric kRaplUncoreJoules =
+    Counter("rapl_uncore_joules", "joules", "index", "Energy of the package's uncore.",
+            "node_rapl_uncore_joules_total");
+inline constexpr core::Metric kRaplDramJoules =
+    Counter("rapl_dram_joules", "joules", "index", "Energy of the package's memory.",
+            "node_rapl_dram_joules_total");
+inline constexpr core::Metric kRaplPlatformJoules = Counter(
+    "rapl_platform_joules", "joules", "index",
+    "Energy of the whole board, where it is counted (psys).", "node_rapl_psys_joules_total");
 
 inline constexpr core::Metric kCpuTemperatureCelsius =
     Gauge("cpu_temperature_celsius", "celsius", "", "The hottest processor sensor.");

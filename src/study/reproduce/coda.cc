@@ -353,9 +353,8 @@ core::Result<void> NetworkRow(std::vector<ReproduceRow>& rows) {
   RETURN_IF_ERROR(one);
   RETURN_IF_ERROR(two);
   rows.push_back({"gang_2_nodes_10_gbps", -0.275, one->run / two->run - 1, "ratio",
-                  "two nodes of two GPUs against one of four; the paper: 25-30 % lost. Ours is set "
-                  "to the middle of that: "
-                  "it shows the model at work, not that it is right"});
+                  "two nodes of two GPUs against one of four; ours is set to the middle of the "
+                  "paper's 25-30 %"});
   return {};
 }
 

@@ -33,8 +33,8 @@ std::string SaidOf(const std::string& label) {
 
 PaperGrid CoresGrid(const std::vector<CoreCurve>& curves) {
   PaperGrid grid{"Figure 4",
-                 "the fewest of 1, 2, 4, 8 and 16 cores that keep 97 % of the best throughput, on "
-                 "one GPU; the paper draws its own and tells no number of one GPU",
+                 "the fewest of 1, 2, 4, 8 and 16 cores that keep 97 % of the best throughput on "
+                 "one GPU; the paper draws its own",
                  {"", "batch", "cores needed", "of the plateau", "cores it keeps busy"},
                  {}};
   for (const CoreCurve& curve : curves) {
@@ -64,14 +64,12 @@ struct SpeechLoop {
 };
 
 core::Result<void> BandwidthDemand(const std::vector<CoreCurve>& curves, Experiment& out) {
-  PaperGrid grid{"Figure 5",
-                 "traffic in GB/s on one GPU at the cores needed: PCIe both ways, and the least "
-                 "that host memory carries for it (each byte written once and read once). The "
-                 "paper draws the highest memory bandwidth (at most about 30 GB/s, with several "
-                 "GPUs) and tells the PCIe "
-                 "bandwidth in its section II.C",
-                 {"", "batch", "cores", "PCIe", "host memory, at least", "PCIe, theirs"},
-                 {}};
+  PaperGrid grid{
+      "Figure 5",
+      "traffic in GB/s on one GPU at the cores needed. Host memory: each byte of PCIe written once "
+      "and read once. The paper draws at most about 30 GB/s, with several GPUs",
+      {"", "batch", "cores", "PCIe", "host memory, at least", "PCIe, theirs"},
+      {}};
   const auto add = [&](const std::string& what, double pcie, const std::string& note) {
     out.rows.push_back({what, {}, pcie / 1e9, "GB/s", note});
   };

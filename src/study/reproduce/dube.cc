@@ -172,8 +172,7 @@ std::vector<Gain> Gains() {
       {"gain_more_workers_vgg16", 1.03, Net("tv:vgg16@224", 64, 2), Net("tv:vgg16@224", 64, 4),
        "2 to 4 loader workers; the paper: 8 to 30 threads"},
       {"gain_batch_alexnet", 1.2, Net("tv:alexnet@224", 64, 4), Net("tv:alexnet@224", 128, 4),
-       "batch 64 to 128, 4 workers: missed. On an H200 the loader bounds it at either batch (GPU "
-       "busy 20 %), on the paper's P100 presumably the GPU did"},
+       "batch 64 to 128, 4 workers: missed; the loader bounds it at either batch"},
       {"gain_batch_vgg16",
        {},
        Net("tv:vgg16@224", 64, 4),

@@ -93,8 +93,7 @@ core::Result<void> PackingRows(std::vector<ReproduceRow>& rows) {
   named("epoch_mobilenet_with_data2vec", "MobileNetV2", "Data2Vec", 1.0,
         "the paper: no contention");
   named("epoch_dlrm_with_deepfm", "DLRM", "DeepFM", 3.0,
-        "the paper: more than tripled. Missed: together they want 152 % of the container's host "
-        "memory, and host memory that runs short is not modelled");
+        "the paper: more than tripled. Missed: host memory that runs short is not modelled");
   named("epoch_deepfm_with_dlrm", "DeepFM", "DLRM", 1.0, "not told in the text");
   rows.back().paper.reset();
   struct Extreme {

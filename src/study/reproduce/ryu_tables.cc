@@ -95,11 +95,9 @@ std::string DeviceCell(const Experiment& experiment, const TableRow& row, std::s
 
 PaperGrid TableOne(const Experiment& experiment, const core::Measurements& all) {
   PaperGrid grid{"Table 1",
-                 "the paper's figure / ours. Epoch time: theirs of an epoch, in seconds as we "
-                 "read it (the paper names no unit), ours in seconds for a million samples. CPU "
-                 "and host memory: ours of 16 cores and "
-                 "126 GiB, theirs of the container's 10 cores and 40 GB as we read it. Device "
-                 "metrics while kernels run; * of a step's first kernels alone",
+                 "the paper's figure / ours. Epoch time: seconds of an epoch / of a million "
+                 "samples. CPU and host memory: of 10 cores and 40 GB / of 16 cores and 126 GiB. * "
+                 "of a step's first kernels alone",
                  {"model", "epoch time", "CPU", "host memory", "SM", "memory", "L2", "bdw (read)",
                   "bdw (write)", "host figures are of"},
                  {}};
@@ -123,9 +121,8 @@ PaperGrid TableOne(const Experiment& experiment, const core::Measurements& all) 
 PaperGrid FigureOne(const Experiment& experiment) {
   PaperGrid grid{
       "Figure 1",
-      "a row's epoch time beside a column's over that alone, measured on one H200 "
-      "under MPS. The paper's text tells three of its bars: Data2Vec and MobileNetV2 beside "
-      "each other almost 1, DLRM beside DeepFM more than 3",
+      "a row's epoch time beside a column's over that alone, on one H200 under MPS; the paper "
+      "tells Data2Vec and MobileNetV2 (almost 1), and DLRM beside DeepFM (more than 3)",
       {""},
       {}};
   for (const TableRow& column : TableRows()) grid.columns.emplace_back(column.name);

@@ -37,14 +37,12 @@ constexpr std::array<OurLoop, 9> kOurLoops{{
 std::string InPercent(double ratio) { return fmt::format("{:.1f}", ratio * 100); }
 
 PaperGrid Utilisation(const core::Measurements& all) {
-  PaperGrid grid{
-      "Table VI",
-      "mean CPU and GPU utilisation in %, and what figures 16 and 17 draw: the paper's on a "
-      "V100, its CPU utilisation per socket of 20 cores; ours on an H200 with 16 cores "
-      "and 126 GiB",
-      {"", "CPU, theirs", "CPU, ours", "GPU, theirs", "GPU, ours", "GPU/CPU, theirs",
-       "GPU/CPU, ours", "host memory, ours", "GPU memory, ours", "ours is of"},
-      {}};
+  PaperGrid grid{"Table VI",
+                 "mean utilisation in %: theirs on a V100, CPU per socket of 20 cores; ours on an "
+                 "H200 with 16 cores and 126 GiB",
+                 {"", "CPU, theirs", "CPU, ours", "GPU, theirs", "GPU, ours", "GPU/CPU, theirs",
+                  "GPU/CPU, ours", "host memory, ours", "GPU memory, ours", "ours is of"},
+                 {}};
   for (std::size_t i = 0; i < kTakayamaTypes.size(); ++i) {
     const TakayamaType& type = kTakayamaTypes[i];
     const OurLoop& loop = kOurLoops[i];
@@ -74,7 +72,7 @@ PaperGrid Utilisation(const core::Measurements& all) {
 
 PaperGrid Specifications(const core::GpuModel& p100, const core::GpuModel& v100) {
   PaperGrid grid{"Table VIII",
-                 "the GPUs: the paper's figures and those of our catalogue (SXM2 boards)",
+                 "the GPUs in the paper and in our catalogue (SXM2 boards)",
                  {"", "P100, theirs", "P100, ours", "V100, theirs", "V100, ours"},
                  {}};
   const auto row = [&](const char* what, const char* theirs_p, std::string ours_p,
@@ -98,9 +96,8 @@ PaperGrid Specifications(const core::GpuModel& p100, const core::GpuModel& v100)
 
 void Stretching(const core::GpuModel& p100, const core::GpuModel& v100, Experiment& out) {
   PaperGrid grid{"Table IX",
-                 "job time on a V100 over that on a P100: the paper's, and what our stretching "
-                 "between GPU models makes of the paper's GPU utilisation alone. The paper prints "
-                 "its ratios cut off (SA 0.76, RT 0.68, RI 0.93); here they are rounded",
+                 "job time, and that on a V100 over that on a P100; ours is computed from the "
+                 "paper's GPU utilisation alone",
                  {"", "GPU busy, %", "P100", "V100", "V100 / P100", "ours", "by Amdahl's law"},
                  {}};
   const double stretch =

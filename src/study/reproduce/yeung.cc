@@ -147,12 +147,11 @@ void AddAbsolutes(const Figures& figures, std::vector<ReproduceRow>& rows) {
 
 // The paper's Table 4 and ours, policy by policy: pack is the paper's scheduler as it built it.
 PaperGrid TableFour(const Figures& figures) {
-  PaperGrid grid{"Table 4",
-                 "the paper's and ours; `pack` is the paper's scheduler as its text describes it, "
-                 "`sharewell` ours. Run time is what the paper calls JCT, by its size: it is that "
-                 "of jobs of 2 min to 2 h without queueing",
-                 {""},
-                 {}};
+  PaperGrid grid{
+      "Table 4",
+      "`pack` is the paper's scheduler, `sharewell` ours; run time is what the paper calls JCT",
+      {""},
+      {}};
   for (const std::string policy : kPolicies) grid.columns.push_back(policy);
   const auto percent = [](double x) { return fmt::format("{:.1f} %", 100 * x); };
   const auto seconds = [](double x) { return fmt::format("{:.0f} s", x); };
