@@ -12,7 +12,7 @@ export function job(number, over = {}) {
            gpus_asked: 1, cores_asked: null, gpu_memory_asked_bytes: null, memory_asked_bytes: null, sm_share_asked: null, gpu_models: [], exclusive: false, max_slowdown: null,
            priority: 0, latency_sensitive: false, no_guests: false, time_limit_seconds: null, image: null, after: [], held: false, requeue: true, terminal: false, umask: null, profile: null,
            array: null, array_at_once: null, needs: needs(), needs_given: null, submitted_ms: START, started_ms: START + 1000, resumed_ms: START + 1000, ended_ms: null,
-           expected_start_ms: null, attempt: 1, ooms: 0, parted: 0, lost: 0, hold: null, cancelled: false, cancelled_by: null, paused: false, paused_ms: null, gpus: [], gpu_gone: false, cores: 7, sm_share: 1, guest_memory_bytes: null, guest_oom_bytes: null, broke_gpu: false, beside: [],
+           expected_start_ms: null, attempt: 1, ooms: 0, evicted: 0, lost: 0, hold: null, cancelled: false, cancelled_by: null, paused: false, paused_ms: null, gpus: [], gpu_gone: false, cores: 7, sm_share: 1, guest_memory_bytes: null, guest_oom_bytes: null, broke_gpu: false, beside: [],
            reason: "", note: "", exit_code: null, steps: null, steps_by: null, told: null, steps_per_second: null, steps_per_second_alone: null, seen_alone_seconds: null, slowdown: null, slower_than_predicted: null, seen: null, run_time_seconds: 0, alone_time_seconds: null,
            time_limit_extended_seconds: 0, ...over };
 }

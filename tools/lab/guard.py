@@ -4,7 +4,7 @@
   tools/lab/guard.py OUT.json [--times 2]
 
 An LSTM runs alone, so that the server sees its speed. Then a hog comes (VGG16 in fp32), of which the server is told that it hardly uses the GPU,
-and the two are put together. Times are from when both had made their first steps beside each other (settled) to the event `job.parted`; the
+and the two are put together. Times are from when both had made their first steps beside each other (settled) to the event `job.evicted`; the
 LSTM's rate alone, beside the hog and after it stand beside them. Nothing is installed: Python 3 and torch.
 """
 import argparse
@@ -70,7 +70,7 @@ def once(socket):
                                  environment={**os.environ, hand_over.VARIABLE: socket})
 
         def parted():
-            return next((event for event in events if event.kind == "job.parted"), None)
+            return next((event for event in events if event.kind == "job.evicted"), None)
         try:
             victim = submit(VICTIM, {})
             until("the LSTM's first steps", lambda: (victim.refresh().record.get("steps") or 0) > 20)

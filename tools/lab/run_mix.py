@@ -216,7 +216,7 @@ def mean(values):
 
 def job_entry(job, needs, told, summary, began_ms):
     """One job of the record: what was asked, what became of it, in seconds from the first submission."""
-    keys = ("number", "phase", "attempt", "ooms", "parted", "exit_code", "gpus", "cores_asked", "cores", "sm_share", "beside", "reason", "note", "slowdown")
+    keys = ("number", "phase", "attempt", "ooms", "evicted", "exit_code", "gpus", "cores_asked", "cores", "sm_share", "beside", "reason", "note", "slowdown")
     entry = {**{key: job[key] for key in KEYS}, **{key: told.record.get(key) for key in keys},
              "submit_seconds": seconds(told.submitted_ms, began_ms), "start_seconds": seconds(told.started_ms, began_ms),
              "resume_seconds": seconds(told.record.get("resumed_ms"), began_ms),

@@ -31,7 +31,7 @@ import sharewell
 SCRIPTS = pathlib.Path(__file__).resolve().parent / "scripts"
 LOOK_SECONDS = 1.0
 SAVE_SECONDS = 15.0
-KEPT = ("phase", "attempt", "ooms", "parted", "exit_code", "cores", "sm_share", "beside", "reason", "note", "steps_by", "seen")
+KEPT = ("phase", "attempt", "ooms", "evicted", "exit_code", "cores", "sm_share", "beside", "reason", "note", "steps_by", "seen")
 
 
 class ServerWith(Server):

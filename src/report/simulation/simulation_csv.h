@@ -10,7 +10,7 @@ namespace sharewell::report {
 
 std::string JobsCsv(const study::Scenario& scenario, const study::Simulation& simulation);
 
-// GPUs as "node:gpu", parted by spaces; a CPU-only job's place is its node's name alone.
+// GPUs as "node:gpu", with spaces between; a CPU-only job's place is its node's name alone.
 std::string DecisionsCsv(const study::Scenario& scenario, const study::Simulation& simulation);
 
 // A policy's name as a part of a file's name: letters, digits, '-' and '_' only.

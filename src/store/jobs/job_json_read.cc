@@ -309,7 +309,8 @@ core::JobRecord ReadRecord(json::Value json, std::string& error) {
   reader.Whole("expected_start_ms", record.expected_start);
   reader.Whole("attempt", record.attempt);
   reader.Whole("ooms", record.ooms);
-  reader.Whole("parted", record.evicted);
+  reader.Whole("parted", record.evicted);  // as records were written until 19 November 2026
+  reader.Whole("evicted", record.evicted);
   reader.Whole("lost", record.lost);
   const bool cancelled = reader.FlagOr("cancelled", false);
   ReadHold(reader, record);

@@ -146,7 +146,7 @@ void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool w
   writer.Field("expected_start_ms", record.expected_start);
   writer.Field("attempt", record.attempt);
   writer.Field("ooms", record.ooms);
-  writer.Field("parted", record.evicted);
+  writer.Field("evicted", record.evicted);
   writer.Field("lost", record.lost);
   WriteHold(writer, record);
   writer.Field("paused", record.paused);

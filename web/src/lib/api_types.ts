@@ -317,7 +317,7 @@ export type Job = {
   /** so often it ran out of GPU memory, or failed together with its neighbours; after one it runs alone */
   ooms: number;
   /** how often it had to leave its neighbours */
-  parted: number;
+  evicted: number;
   /** runs in a row under which the machine or the supervisor went down */
   lost: number;
   /** what holds it, of a held job; of one that is being paused by hand, what will */

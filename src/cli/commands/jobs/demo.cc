@@ -153,7 +153,7 @@ class DemoCommand : public Command {
     const auto heard = client_->Events(
         0, left_.value_or(kOneYear),
         [&](const core::Event& event) {
-          constexpr std::string_view kTold[] = {"job.placed",   "job.stopping", "job.parted",
+          constexpr std::string_view kTold[] = {"job.placed",   "job.stopping", "job.evicted",
                                                 "job.finished", "job.failed",   "job.moved"};
           if (std::count(std::begin(kTold), std::end(kTold), event.kind) > 0) Say("", event.text);
           return again();

@@ -16,7 +16,7 @@ using core::Phase;
 
 namespace {
 
-constexpr const char* kEvicted = "job.parted";  // as events were always called
+constexpr const char* kEvicted = "job.evicted";
 
 class Changes {
  public:
