@@ -68,6 +68,7 @@ def main():
         optimizer.step()
         step += 1
         sharewell.report_step(step)
+        sharewell.report_metric("loss", loss, step)  # told once a second: the GPU is not waited for in each step
         if step % 200 == 0:
             print(f"step {step}: loss {loss.item():.3f} on {device}", flush=True)
     save()

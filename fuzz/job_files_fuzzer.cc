@@ -1,9 +1,11 @@
-// Any bytes as what a job's folder holds: lines of steps, a spec, an exit, a count of steps.
+// Any bytes as what a job's folder holds: lines of steps and of metrics, a spec, an exit, a
+// count of steps, metrics.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "engine/local/run/job_folder.h"
+#include "platform/files/metric_lines.h"
 #include "platform/files/step_lines.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -23,6 +25,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     at += n;
   }
   if (whole.steps() != cut.steps()) __builtin_trap();
+  // So are the metrics, each of which is one that may be kept.
+  sharewell::platform::MetricLines metrics, cut_metrics;
+  metrics.Read(text.data(), size, 1);
+  for (std::size_t at = 0; at < size; ++at) cut_metrics.Read(text.data() + at, 1, 1);
+  if (metrics.count() != cut_metrics.count()) __builtin_trap();
+  for (std::size_t i = 0; i < metrics.count(); ++i) {
+    const auto &one = metrics[i], &same = cut_metrics[i];
+    if (one.value != same.value || one.step != same.step) __builtin_trap();
+    const auto step = one.step < 0 ? std::nullopt : std::optional(one.step);
+    if (!sharewell::core::IsToldMetric({one.name, one.at, one.value, step})) __builtin_trap();
+  }
+  if (const auto told = sharewell::engine::ParseMetrics(text)) {
+    for (const auto& one : *told) {
+      if (!sharewell::core::IsToldMetric(one)) __builtin_trap();
+    }
+  }
   if (const auto spec = JobSpec::Parse(text)) {
     if (spec->Bytes() != text) __builtin_trap();
   }

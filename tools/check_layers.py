@@ -72,8 +72,8 @@ ALLOWED = {
                "study/simulation/replay/gains.h", "study/usage/gpu_time.h", "study/usage/savings.h"),
     # A program of its own that has nothing but libc.
     "supervise": ("engine/local/run/job_files.h", "engine/local/run/log_rows.h",
-                  "platform/files/step_lines.h", "platform/files/watch_counter.h", "platform/process/process_handle.h",
-                  "engine/local/run/terminal_frames.h"),
+                  "platform/files/metric_lines.h", "platform/files/step_lines.h", "platform/files/watch_counter.h",
+                  "platform/process/process_handle.h", "engine/local/run/terminal_frames.h"),
     # A program of its own that can be killed while the driver holds it up.
     "pause": ("engine/local/run/job_files.h", "engine/local/run/pause_file.h", "platform/process/cuda_checkpoint.h",
               "platform/process/process_tree.h"),

@@ -207,6 +207,53 @@ class Training(unittest.TestCase):
             loop = self.loop("sharewell.report_step(1); sharewell.report_step('x'); print('trained')", SHAREWELL_PROGRESS=path)
             self.assertEqual((loop.communicate(timeout=60)[0], loop.returncode), ("trained\n", 0), path)
 
+    def test_metrics_are_told_about_once_a_second_and_the_last_one_at_the_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m")
+            pathlib.Path(path).touch()
+            text = '''
+                class Tensor:
+                    def detach(self): return 0.25
+                for step in range(1000): sharewell.report_metric("loss", 2.5 / (step + 1), step)
+                sharewell.report_metric("eval/acc", Tensor()); sharewell.report_metric("eval/acc", Tensor())
+                if os.fork() == 0: sys.exit(0)
+                os.wait()
+                '''
+            loop = self.loop(text, SHAREWELL_METRICS=path)
+            self.assertEqual((loop.communicate(timeout=60)[0], loop.returncode), ("", 0))
+            self.assertEqual(pathlib.Path(path).read_text(encoding="ascii"), "loss 2.5 0\neval/acc 0.25\nloss 0.0025 999\n")
+            loop = self.loop(text, SHAREWELL_METRICS=path + "2", RANK="1")
+            self.assertEqual((loop.communicate(timeout=60)[0], loop.returncode), ("", 0))
+            self.assertFalse(os.path.exists(path + "2"))
+
+    def test_a_wrong_metric_is_said_once_and_stops_no_training(self):
+        wrong = '''
+            sys.stderr = sys.stdout
+            for _ in range(3):
+                for name, value in (("", 1), ("a b", 1), ("ö", 1), ("x" * 33, 1), (7, 1), ([], 1), ("a\\n", 1), ("nan", float("nan")), ("inf", float("inf")),
+                                    ("large", 1e31), ("text", "1"), ("none", None), ("list", [1])):
+                    sharewell.report_metric(name, value)
+                sharewell.report_metric("step", 1, -1)
+                for name in ("a", "b", "c", "d", "one-more"): sharewell.report_metric(name, 1)
+                sharewell.report_metric("a", 1, "no step")
+            print("trained")
+            '''
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m")
+            pathlib.Path(path).touch()
+            loop = self.loop(wrong, SHAREWELL_METRICS=path)
+            *said, last = loop.communicate(timeout=60)[0].splitlines()
+            self.assertEqual((last, loop.returncode), ("trained", 0))
+            self.assertEqual(len(said), 15, said)
+            self.assertEqual(len(set(said)), 15)
+            self.assertIn("sharewell: report_metric('nan'): nan is not allowed; give a finite number, at most 1e30. It is left out, and this is said once", said)
+            self.assertEqual(pathlib.Path(path).read_text(encoding="ascii"), "a 1.0\nb 1.0\nc 1.0\nd 1.0\na 1.0\nb 1.0\nc 1.0\nd 1.0\n")
+        for path in ("", "/nowhere/m", "/dev/full"):
+            loop = self.loop("sys.stderr = sys.stdout; sharewell.report_metric('loss', 1); sharewell.report_metric('b b', 1, {}); print('trained')", SHAREWELL_METRICS=path)
+            said = loop.communicate(timeout=60)[0].splitlines()
+            self.assertEqual((said[-1], loop.returncode), ("trained", 0), path)
+            self.assertEqual(len(said), 2 if path == "/dev/full" else 1)
+
     def test_a_stop_is_saved_between_two_steps_and_workers_wait_for_it(self):
         loop = self.loop("""
             whole = [0, 0]

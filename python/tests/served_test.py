@@ -60,7 +60,7 @@ class Served(unittest.TestCase):
 
     def test_a_job_runs_and_tells_of_itself(self):
         job = self.python("""
-            for step in range(1, 41): sharewell.report_step(step); time.sleep(0.01)
+            for step in range(1, 41): sharewell.report_step(step); sharewell.report_metric('loss', 1 / step, step); time.sleep(0.01)
             print('größe', os.environ['SHAREWELL_JOB'], flush=True); print('bad', file=sys.stderr)
             """, name="told", gpus=1)
         self.assertEqual((job.name, job.gpus_asked), ("told", 1))

@@ -331,6 +331,14 @@ TEST_F(ApiTest, ASpeedIsToldOfWhoRunsAndOfWhoIsOver) {
   EXPECT_THAT(Ask("GET /api/v1/jobs/77/speed"),
               AllOf(HasSubstr(points), HasSubstr("\"prediction\":{\"low\":2,\"middle\":3,"
                                                  "\"high\":null,\"gpu\":\"H200\"}")));
+  history.Hear({"loss", 2000, 0.5, 7});
+  history.Hear({"acc", 2500, 3, {}});
+  store_.speeds[77] = history;
+  EXPECT_THAT(Ask("GET /api/v1/jobs/77/speed"),
+              HasSubstr("\"metrics\":[{\"name\":\"loss\",\"value\":0.5,\"step\":7,\"time_ms\":2000,"
+                        "\"points\":[{\"from_ms\":2000,\"to_ms\":2000,\"value\":0.5}]},"
+                        "{\"name\":\"acc\",\"value\":3,\"step\":null,\"time_ms\":2500,"
+                        "\"points\":[{\"from_ms\":2500,\"to_ms\":2500,\"value\":3}]}]"));
   EXPECT_THAT(Ask("GET /api/v1/jobs/99/speed"), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(Ask("GET /api/v1/jobs/x/speed"), StartsWith("HTTP/1.1 404 "));
 }

@@ -1,4 +1,4 @@
-// GET /jobs/{number}/speed: how fast a job stepped over its life.
+// GET /jobs/{number}/speed: how fast a job stepped over its life, and what it told of itself.
 #include <fmt/format.h>
 
 #include <optional>
@@ -36,6 +36,22 @@ void WritePrediction(json::Writer& writer, const JobRecord& job) {
   });
 }
 
+void WriteMetric(json::Writer& writer, const core::JobMetric& metric) {
+  writer.Object([&] {
+    writer.Field("name", metric.last.name);
+    writer.Field("value", metric.last.value);
+    writer.Field("step", metric.last.step);
+    writer.Field("time_ms", metric.last.at);
+    writer.List("points", metric.points.points(), [&](const core::MetricPoint& point) {
+      writer.Object([&] {
+        writer.Field("from_ms", point.from);
+        writer.Field("to_ms", point.to);
+        writer.Field("value", point.value);
+      });
+    });
+  });
+}
+
 http::HttpResponse SpeedAnswer(const JobRecord& job, const SpeedHistory& history) {
   return SchemaAnswer([&](json::Writer& writer) {
     writer.Field("number", job.number);
@@ -57,6 +73,8 @@ http::HttpResponse SpeedAnswer(const JobRecord& job, const SpeedHistory& history
     writer.Field("steps_per_second_alone",
                  job.alone ? std::optional(job.alone->steps_per_second) : std::nullopt);
     WritePrediction(writer, job);
+    writer.List("metrics", history.metrics().all(),
+                [&](const core::JobMetric& metric) { WriteMetric(writer, metric); });
   });
 }
 

@@ -9,9 +9,13 @@ namespace sharewell::core {
 namespace {
 
 constexpr UnixMillis kLooksApart = 10'000;
-constexpr UnixMillis kLatest = UnixMillis{1} << 52;  // beyond it a double is not exact
 
-bool IsTime(UnixMillis from, UnixMillis to) { return from >= 0 && from <= to && to <= kLatest; }
+bool IsSpeedPoint(const SpeedPoint& point) {
+  return IsStretch(point.from, point.to) && point.active > 0 &&
+         point.active <= point.to - point.from && std::isfinite(point.steps) && point.steps >= 0;
+}
+
+}  // namespace
 
 void Join(SpeedPoint& a, const SpeedPoint& b) {
   a.to = b.to;
@@ -19,16 +23,9 @@ void Join(SpeedPoint& a, const SpeedPoint& b) {
   a.active += b.active;
 }
 
-bool IsSpeedPoint(const SpeedPoint& point) {
-  return IsTime(point.from, point.to) && point.active > 0 &&
-         point.active <= point.to - point.from && std::isfinite(point.steps) && point.steps >= 0;
-}
-
-}  // namespace
-
 std::optional<SpeedHistory> SpeedHistory::From(std::vector<SpeedPoint> points,
                                                std::vector<BesideStretch> beside,
-                                               std::optional<Counted> last) {
+                                               std::optional<Counted> last, JobMetrics metrics) {
   if (points.size() > kMostPoints || beside.size() > kMostStretches) return std::nullopt;
   UnixMillis before = 0;
   for (const SpeedPoint& point : points) {
@@ -37,15 +34,16 @@ std::optional<SpeedHistory> SpeedHistory::From(std::vector<SpeedPoint> points,
   }
   before = 0;
   for (const BesideStretch& one : beside) {
-    if (!IsTime(one.from, one.to) || one.from < before) return std::nullopt;
+    if (!IsStretch(one.from, one.to) || one.from < before) return std::nullopt;
     if (one.jobs.size() > kMostBeside) return std::nullopt;
     before = one.to;
   }
-  if (last && (!IsTime(0, last->at) || !std::isfinite(last->steps))) return std::nullopt;
+  if (last && (!IsStretch(0, last->at) || !std::isfinite(last->steps))) return std::nullopt;
   SpeedHistory history;
-  history.points_ = std::move(points);
+  history.points_ = Thinned(std::move(points));
   history.beside_ = std::move(beside);
   history.last_ = last;
+  history.metrics_ = std::move(metrics);
   return history;
 }
 
@@ -59,24 +57,11 @@ void SpeedHistory::Count(const Counted& first, const Counted& now, UnixMillis si
 }
 
 void SpeedHistory::Add(SpeedPoint point) {
-  if (!points_.empty() && point.from < points_.back().to) {
-    point.from = points_.back().to;
+  if (!points().empty() && point.from < points().back().to) {
+    point.from = points().back().to;
     point.active = std::min(point.active, point.to - point.from);
   }
-  if (!IsSpeedPoint(point)) return;
-  if (!points_.empty() && point.to - points_.back().from <= width_) {
-    return Join(points_.back(), point);
-  }
-  points_.push_back(point);
-  while (points_.size() > kMostPoints) {
-    width_ *= 2;
-    std::vector<SpeedPoint> fewer;
-    for (const SpeedPoint& one : points_) {
-      const bool joins = !fewer.empty() && one.to - fewer.back().from <= width_;
-      joins ? Join(fewer.back(), one) : fewer.push_back(one);
-    }
-    points_ = std::move(fewer);
-  }
+  if (IsSpeedPoint(point)) points_.Add(point);
 }
 
 void SpeedHistory::Look(UnixMillis at, std::vector<std::int64_t> beside) {
@@ -109,9 +94,17 @@ void SpeedHistory::MergeBeside() {
   beside_.erase(beside_.begin() + static_cast<std::ptrdiff_t>(shortest) + 1);
 }
 
+std::optional<UnixMillis> SpeedHistory::Begin() const {
+  std::optional<UnixMillis> begin;
+  const auto add = [&](UnixMillis from) { begin = std::min(begin.value_or(from), from); };
+  if (!points().empty()) add(points().front().from);
+  for (const JobMetric& metric : metrics_.all()) add(metric.points.points().front().from);
+  return begin;
+}
+
 std::optional<double> SpeedHistory::PerSecond() const {
   SpeedPoint all;
-  for (const SpeedPoint& point : points_) Join(all, point);
+  for (const SpeedPoint& point : points()) Join(all, point);
   return all.active > 0 ? std::optional(all.PerSecond()) : std::nullopt;
 }
 

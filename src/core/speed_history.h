@@ -1,6 +1,6 @@
-// SpeedHistory: how many steps a second a job did over its whole life, and beside whom, in bounded
-// memory: two points become one when there are too many, so that a life of a month has as many as
-// one of four minutes. Only resolution is lost: steps and times add up as before. Pure.
+// SpeedHistory: how many steps a second a job did over its whole life, beside whom, and what it
+// told of itself meanwhile, in bounded memory (thinned.h). Only resolution is lost: steps and times
+// add up as before. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/job_metrics.h"
 #include "core/metric.h"
+#include "core/thinned.h"
 
 namespace sharewell::core {
 
@@ -21,6 +23,7 @@ struct SpeedPoint {
   double PerSecond() const { return steps * 1e3 / static_cast<double>(active); }
   friend bool operator==(const SpeedPoint&, const SpeedPoint&) = default;
 };
+void Join(SpeedPoint& a, const SpeedPoint& b);
 
 // A stretch of time with the same neighbours. Of one that was made of several: all of theirs.
 struct BesideStretch {
@@ -32,7 +35,8 @@ struct BesideStretch {
 
 class SpeedHistory {
  public:
-  static constexpr std::size_t kMostPoints = 240, kMostStretches = 120, kMostBeside = 64;
+  static constexpr std::size_t kMostPoints = Thinned<SpeedPoint>::kMostPoints;
+  static constexpr std::size_t kMostStretches = 120, kMostBeside = 64;
 
   struct Counted {
     UnixMillis at = 0;
@@ -44,7 +48,7 @@ class SpeedHistory {
   // As it was kept. Absent: that is no history (times that go back, too many points ..).
   static std::optional<SpeedHistory> From(std::vector<SpeedPoint> points,
                                           std::vector<BesideStretch> beside,
-                                          std::optional<Counted> last);
+                                          std::optional<Counted> last, JobMetrics metrics = {});
 
   // The run that began, or went on, at `since` has done `now.steps`; `first`: the first that was
   // heard of it. What was done between two counts lies evenly between them, a server's absence
@@ -52,11 +56,16 @@ class SpeedHistory {
   void Count(const Counted& first, const Counted& now, UnixMillis since);
   // Who shares its GPUs now. Looks that are farther apart than 10 s leave a gap.
   void Look(UnixMillis at, std::vector<std::int64_t> beside);
+  // What it told of itself; again where it is not new.
+  void Hear(const ToldMetric& told) { metrics_.Hear(told); }
 
   // In order of time; they do not overlap.
-  const std::vector<SpeedPoint>& points() const { return points_; }
+  const std::vector<SpeedPoint>& points() const { return points_.points(); }
   const std::vector<BesideStretch>& beside() const { return beside_; }
   const std::optional<Counted>& last() const { return last_; }
+  const JobMetrics& metrics() const { return metrics_; }
+  // When the first of its points begins, or of its metrics' points. Absent: it has none.
+  std::optional<UnixMillis> Begin() const;
   // Steps a second between its first step and its last. Absent: fewer than two counts.
   std::optional<double> PerSecond() const;
 
@@ -66,10 +75,10 @@ class SpeedHistory {
   void Add(SpeedPoint point);
   void MergeBeside();
 
-  std::vector<SpeedPoint> points_;
+  Thinned<SpeedPoint> points_;
   std::vector<BesideStretch> beside_;
   std::optional<Counted> last_;
-  UnixMillis width_ = 1000;  // no point that was made of several is longer
+  JobMetrics metrics_;
 };
 
 }  // namespace sharewell::core

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/job_metrics.h"
 #include "core/units.h"
 #include "engine/foreign_job.h"
 #include "engine/run_end.h"
@@ -37,6 +38,11 @@ struct RunProgress {
   double steps = 0;         // as the job tells them: so far in this attempt
   core::Seconds age = {};   // so long ago there were so many
   bool by_watcher = false;  // counted from inside of it, without a word from its author
+};
+// The last of each number that it tells of itself, whenever one of them is new.
+struct RunMetrics {
+  RunId id = {};
+  std::vector<core::ToldMetric> metrics = {};
 };
 // It was told to end; again by a later server.
 struct TimeLimitReached {
@@ -157,9 +163,9 @@ struct HostTaken {
 };
 
 using RunEvent =
-    std::variant<RunStarted, StartRefused, RunProgress, TimeLimitReached, RunEnded, StopRefused,
-                 RunNote, RunTold, RunPaused, PauseRefused, RunResumed, ResumeRefused, RunnerNote,
-                 GpuLost, GpuBack, NodeCame, NodeWent, RunsListed, JobSubmitted, JobWithdrawn,
-                 TermsChanged, NodeChanged, GpuTaken, HostTaken>;
+    std::variant<RunStarted, StartRefused, RunProgress, RunMetrics, TimeLimitReached, RunEnded,
+                 StopRefused, RunNote, RunTold, RunPaused, PauseRefused, RunResumed, ResumeRefused,
+                 RunnerNote, GpuLost, GpuBack, NodeCame, NodeWent, RunsListed, JobSubmitted,
+                 JobWithdrawn, TermsChanged, NodeChanged, GpuTaken, HostTaken>;
 
 }  // namespace sharewell::engine

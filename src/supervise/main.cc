@@ -263,20 +263,21 @@ void Watch(Supervisor& self) {
                        {self.command.err, POLLIN, 0},
                        {rests ? -1 : self.steps.pipe, POLLIN, 0},
                        {rests ? -1 : self.steps.watch, POLLIN, 0},
+                       {rests ? -1 : self.steps.metrics, POLLIN, 0},
                        {},
                        {},
                        {}};
-    WantOfTerminal(self.terminal, wanted + 6);
-    ::poll(wanted, 6 + kTerminalFiles, Patience(self));
+    WantOfTerminal(self.terminal, wanted + 7);
+    ::poll(wanted, 7 + kTerminalFiles, Patience(self));
     if (wanted[1].revents != 0) SeeStart(self);
     if (wanted[0].revents != 0) SeeSignals(self);
     if (wanted[2].revents != 0) Pass(self.command.out, self.out);
     if (wanted[3].revents != 0) Pass(self.command.err, self.err);
-    if (wanted[4].revents != 0 || wanted[5].revents != 0) {
-      ReadSteps(self.steps);
+    if (wanted[4].revents != 0 || wanted[5].revents != 0 || wanted[6].revents != 0) {
+      ReadSteps(self.steps, Clock(CLOCK_REALTIME));
       self.next_steps = Now() + kStepsEvery;
     }
-    SeeTerminal(self.terminal, wanted + 6, self.out);
+    SeeTerminal(self.terminal, wanted + 7, self.out);
   }
   if (self.command.failure >= 0) SeeStart(self);
   // A pipe may have been passed on to a process outside: what is in it is read, no more.
@@ -284,7 +285,7 @@ void Watch(Supervisor& self) {
   }
   for (int i = 0; i < kMostDrain && Pass(self.command.err, self.err); ++i) {
   }
-  ReadSteps(self.steps);
+  ReadSteps(self.steps, Clock(CLOCK_REALTIME));
 }
 
 // The command begins when somebody sits at its terminal. False: it is not to be started.

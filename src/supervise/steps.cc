@@ -6,13 +6,15 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "engine/local/run/job_files.h"
 
 namespace sharewell::supervise {
 namespace {
 
-constexpr int kPipeBytes = 256 << 10;  // 5 MiB a second at most
+constexpr int kPipeBytes = 256 << 10;        // 5 MiB a second at most
+constexpr int kMetricsPipeBytes = 16 << 10;  // a user's pipes have few pages, and a job few metrics
 
 // In place, with room that is there: a full disk cannot refuse it. Twice, so that whoever reads
 // while we write sees that.
@@ -30,14 +32,14 @@ bool Tell(Steps& steps) {
 
 // For writing too: then there is always a reader and a writer, so that nobody ever waits to open
 // it, is told of a broken pipe, or ends it. -1: there is none.
-int OpenPipe(int folder, const char* name) {
+int OpenPipe(int folder, const char* name, int bytes = kPipeBytes) {
   const int pipe = ::openat(folder, name, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
   struct stat state {};
   if (pipe >= 0 && (::fstat(pipe, &state) != 0 || !S_ISFIFO(state.st_mode))) {
     ::close(pipe);
     return -1;
   }
-  if (pipe >= 0) ::fcntl(pipe, F_SETPIPE_SZ, kPipeBytes);  // or as large as it is
+  if (pipe >= 0) ::fcntl(pipe, F_SETPIPE_SZ, bytes);  // or as large as it is
   return pipe;
 }
 
@@ -58,6 +60,34 @@ void Keep(Steps& steps, const char* line, std::size_t size) {
   const ssize_t n = ::pwrite(steps.kept, line, size, static_cast<off_t>(steps.kept_bytes));
   // What was written in part is written over by the next line.
   if (n == static_cast<ssize_t>(size)) steps.kept_bytes += size;
+}
+
+// In place and twice, as the count is.
+bool TellMetrics(const Steps& steps) {
+  char text[2 * engine::kMetricsBytes + 1];
+  std::memset(text, ' ', sizeof text);
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < steps.metric_lines.count(); ++i) {
+    const auto& one = steps.metric_lines[i];
+    size += static_cast<std::size_t>(
+        std::snprintf(text + size, engine::kMetricsBytes - size, "%s %lld %.17g %lld\n", one.name,
+                      static_cast<long long>(one.at), one.value, static_cast<long long>(one.step)));
+  }
+  text[size] = ' ';  // over the NUL of the last one
+  std::memcpy(text + engine::kMetricsBytes, text, engine::kMetricsBytes);
+  const std::size_t both = 2 * std::size_t{engine::kMetricsBytes};
+  return ::pwrite(steps.metrics_told, text, both, 0) == static_cast<ssize_t>(both);
+}
+
+// Where its room cannot be taken, the job runs without.
+void OpenMetrics(int folder, Steps& out) {
+  out.metrics = OpenPipe(folder, engine::kMetricsFile, kMetricsPipeBytes);
+  if (out.metrics < 0) return;
+  out.metrics_told = ::openat(folder, engine::kMetricsToldFile,
+                              O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  if (out.metrics_told >= 0 && TellMetrics(out)) return;
+  if (out.metrics_told >= 0) ::close(out.metrics_told);
+  out.metrics_told = -1;
 }
 
 // At most what a pipe holds.
@@ -82,10 +112,11 @@ bool OpenSteps(int folder, Steps& out) {
   out.pipe = OpenPipe(folder, engine::kProgressFile);
   out.watch = OpenPipe(folder, engine::kWatchFile);
   if (out.watch >= 0) out.kept = OpenKept(folder);
+  OpenMetrics(folder, out);
   return true;
 }
 
-void ReadSteps(Steps& steps) {
+void ReadSteps(Steps& steps, std::int64_t unix_now) {
   ReadPipe(steps.pipe, [&](const char* bytes, std::size_t n) { steps.lines.Count(bytes, n); });
   ReadPipe(steps.watch, [&](const char* bytes, std::size_t n) {
     steps.watched.Read(bytes, n,
@@ -96,6 +127,11 @@ void ReadSteps(Steps& steps) {
     Keep(steps, engine::kReportsLine, sizeof engine::kReportsLine - 1);
   }
   Tell(steps);
+  bool told = false;
+  ReadPipe(steps.metrics, [&](const char* bytes, std::size_t n) {
+    told = steps.metric_lines.Read(bytes, n, unix_now) || told;
+  });
+  if (told && steps.metrics_told >= 0) TellMetrics(steps);
 }
 
 }  // namespace sharewell::supervise

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A job's own speed: seen from its second step on, kept over its life and over a server's, and told once it is over."""
+"""A job's own speed, and what it tells of itself: seen early, kept over its life and over a server's, and told once it is over."""
 
 import re
 import signal
@@ -13,6 +13,8 @@ from program import PATIENCE, ProgramTest
 # 20 steps a second, until it is told to end.
 LOOP = """
 import os, pathlib, time
+with open(os.environ["SHAREWELL_METRICS"], "w") as metrics:
+    metrics.write("loss 2.5 1\\nno number\\nloss 0.4125 1200\\n")
 told = open(os.environ["SHAREWELL_PROGRESS"], "a", buffering=1)
 while not pathlib.Path("stop").exists():
     time.sleep(0.05)
@@ -63,6 +65,10 @@ class Speed(ProgramTest):
         self.assertEqual(self.speed(2)["points"], [])
         self.assertIsNone(self.speed(2)["steps_per_second"])
         self.assertIsNone(self.speed(1)["prediction"])
+        told = self.until("its loss", lambda: self.speed(1)["metrics"])
+        self.assertEqual([(one["name"], one["value"], one["step"]) for one in told], [("loss", 0.4125, 1200)])
+        self.assertEqual([point["value"] for point in told[0]["points"]], [0.4125])
+        self.assertEqual(self.speed(2)["metrics"], [])
         # A server that is killed, and another one: the steps in between are not lost.
         before = self.server.job(1)["steps"]
         self.server.process.send_signal(signal.SIGTERM)
@@ -76,6 +82,9 @@ class Speed(ProgramTest):
             self.assertEqual(self.server.wait_until(number, "finished", "failed")["phase"], "finished")
         told = self.speed(1)
         self.assertEqual(told["points"][0], kept[0])
+        self.assertEqual([(one["name"], one["value"], len(one["points"])) for one in told["metrics"]], [("loss", 0.4125, 1)])
+        self.assertIn("loss 0.4125, told by the job at step 1200", self.succeed("job", "1", *self.asked))
+        self.assertNotIn("told by the job at", self.succeed("job", "2", *self.asked))
         mean = told["steps_per_second"]
         self.assertTrue(8 < mean < 21, told)
         self.assertAlmostEqual(mean, self.server.job(1)["steps_per_second"])
@@ -88,7 +97,9 @@ class Speed(ProgramTest):
         self.assertEqual(cell(table, "steps/s", 1), shown, table)
         self.assertEqual(cell(table, "steps/s", 2), "-", table)
         self.succeed("report", "job", "1", *self.asked, "--out", "one.html")
-        self.assertIn("steps a second of job 1", (self.folder / "one.html").read_text(encoding="utf-8"))
+        page = (self.folder / "one.html").read_text(encoding="utf-8")
+        self.assertIn("steps a second of job 1", page)
+        self.assertIn("loss of job 1, told by the job", page)
         self.succeed("report", "job", "2", *self.asked, "--out", "two.html")
         self.assertIn("Unknown: no steps were told or seen.", (self.folder / "two.html").read_text(encoding="utf-8"))
 

@@ -74,7 +74,7 @@ class Containers(TrustTest):
         server = self.serve()
         # Nothing of it is root's: not the files that it makes, not a process, not the store of images.
         number = self.submit(server, "--cpus", "1", "--env", "GREETING=good day", "--", "sh", "-c",
-                             "echo $GREETING > told; echo 3 >> $SHAREWELL_PROGRESS; grep Uid /proc/self/status; "
+                             "echo $GREETING > told; echo 3 >> $SHAREWELL_PROGRESS; echo loss 0.5 3 >> $SHAREWELL_METRICS; grep Uid /proc/self/status; "
                              "grep Cpus_allowed_list /proc/self/status; echo oops >&2; exit 7")
         job = server.wait_until(number, "failed")
         self.assertEqual(job["exit_code"], 7, (server.run(ALICE, "logs", str(number)), job["note"]))
@@ -84,6 +84,7 @@ class Containers(TrustTest):
         self.assertIn("Uid:", log.stdout)
         self.assertIn("oops", log.stderr)
         self.assertEqual(job["steps"], 3)
+        self.assertIn("loss 0.5, told by the job at step 3", server.run(ALICE, "job", str(number)).stdout)
         self.assertEqual(self.left(), [])
 
     def test_a_container_runs_as_its_user_and_is_cancelled(self):

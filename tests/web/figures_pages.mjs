@@ -30,8 +30,12 @@ const SPEED = {
   schema: 1, number: 42, steps_per_second: 13.84, steps_per_second_alone: 17.1, prediction: { low: 14.1, middle: 17.3, high: 21.7, gpu: "H200" },
   points: Array.from({ length: 50 }, (_, i) => ({ from_ms: now - 600_000 + i * 10_000, to_ms: now - 590_000 + i * 10_000, steps_per_second: i < 12 ? 17.1 : 12.83 })),
   neighbours: [{ from_ms: now - 600_000, to_ms: now - 480_000, jobs: [] }, { from_ms: now - 480_000, to_ms: now - 240_000, jobs: [43] }, { from_ms: now - 240_000, to_ms: now - 100_000, jobs: [43, 44] }],
+  metrics: [
+    { name: "loss", value: 0.412, step: 1200, time_ms: now - 100_000,
+      points: Array.from({ length: 50 }, (_, i) => ({ from_ms: now - 600_000 + i * 10_000, to_ms: now - 590_000 + i * 10_000, value: 0.4 + 2.6 * Math.exp(-i / 12) })) },
+    { name: "eval/acc", value: 1e16, step: null, time_ms: now - 100_000, points: [{ from_ms: now - 100_000, to_ms: now - 100_000, value: 1e16 }] }],
 };
-const NO_SPEED = { schema: 1, number: 45, points: [], neighbours: [], steps_per_second: null, steps_per_second_alone: null, prediction: null };
+const NO_SPEED = { schema: 1, number: 45, points: [], neighbours: [], steps_per_second: null, steps_per_second_alone: null, prediction: null, metrics: [] };
 const line = (metric, value, instance = "", of_job = false) =>
   ({ metric, instance, of_job, unit: "1", points: Array.from({ length: 30 }, (_, i) => [now - 600_000 + i * 16_000, value * (1 + i / 100)]) });
 const SAMPLES = { schema: 1, number: 42, from_ms: now - 900_000, to_ms: now - 100_000, series: [
@@ -159,12 +163,17 @@ async function checkSpeed(page, url) {
   assert.ok(await inkAt(page, 0.9, 0.93) > 0, "two were beside it");
   await page.locator("#speed .u-over").hover({ position: { x: 20, y: 40 } });
   await until("the legend tells the speed", async () => (await page.locator("#speed .u-legend .u-series").nth(1).textContent()).includes("17.1 steps/s"));
+  assert.deepEqual(await page.locator("#metrics h3").allTextContents(), ["loss ", "eval/acc "]);
+  assert.equal(await page.textContent("#metrics h2"), "Told by the job");
+  await page.locator("#metrics .u-over").first().hover({ position: { x: 3, y: 40 } });
+  await until("the legend tells the loss", async () => (await page.locator("#metrics .u-legend .u-series").nth(1).textContent()).includes("loss3"));
   await page.evaluate(() => window.scrollTo(0, document.querySelector("#speed").offsetTop - 60));
   await shot(page, "job-speed");
   await accessible(page, "Job with its speed");
   await page.goto(`${url}#/job/45`);
   await until("it says why there is none", async () => (await page.textContent("#speed")).includes("No steps were told or seen yet."));
   assert.equal(await page.locator("#speed canvas").count(), 0);
+  assert.equal(await page.locator("#metrics").count(), 0);
 }
 
 async function checkWorkloads(page, url) {

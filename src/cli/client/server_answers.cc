@@ -142,6 +142,31 @@ Result<Why> WhyFromAnswer(std::string_view body) {
   return Why{TextsOf(root, "why"), Told<core::UnixMillis>(root, "expected_start_ms")};
 }
 
+namespace {
+
+// What is none is left out; where they are too many, or out of order, all are.
+core::JobMetrics MetricsOf(Value list) {
+  std::vector<core::JobMetric> all;
+  for (const Value entry : list.items()) {
+    core::JobMetric metric;
+    metric.last = {Told<std::string>(entry, "name").value_or(""),
+                   Told<core::UnixMillis>(entry, "time_ms").value_or(-1),
+                   Told<double>(entry, "value").value_or(0), Told<std::int64_t>(entry, "step")};
+    std::vector<core::MetricPoint> points;
+    for (const Value point : entry["points"].items()) {
+      const auto from = Told<core::UnixMillis>(point, "from_ms");
+      const auto to = Told<core::UnixMillis>(point, "to_ms");
+      const auto value = Told<double>(point, "value");
+      if (from && to && value) points.push_back({*from, *to, *value, 1});
+    }
+    metric.points = core::Thinned(std::move(points));
+    all.push_back(std::move(metric));
+  }
+  return core::JobMetrics::From(std::move(all)).value_or(core::JobMetrics());
+}
+
+}  // namespace
+
 Result<report::JobSpeed> SpeedFromAnswer(std::string_view body) {
   const auto parsed = Document::Parse(body);
   const auto list = ListOf(parsed, "points");
@@ -157,6 +182,7 @@ Result<report::JobSpeed> SpeedFromAnswer(std::string_view body) {
   speed.low = Told<double>(prediction, "low");
   speed.middle = Told<double>(prediction, "middle");
   speed.high = Told<double>(prediction, "high");
+  speed.metrics = MetricsOf(RootOf(parsed)["metrics"]);  // an older server has none
   return speed;
 }
 

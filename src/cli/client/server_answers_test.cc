@@ -60,8 +60,22 @@ TEST(ServerAnswers, AMachineThatNobodyReadsIsUnknown) {
 TEST(ServerAnswers, ASpeedIsReadWithoutWhatIsNoPoint) {
   const auto told = SpeedFromAnswer(
       R"({"points":[{"from_ms":5,"to_ms":7,"steps_per_second":2.5},{"from_ms":"x"},3],
-          "prediction":{"low":1,"middle":2,"high":null}})");
+          "prediction":{"low":1,"middle":2,"high":null},
+          "metrics":[{"name":"loss","value":0.5,"step":9,"time_ms":8,"points":[
+              {"from_ms":5,"to_ms":7,"value":1.5},{"from_ms":8,"to_ms":8,"value":0.5},3]}]})");
   ASSERT_TRUE(told);
+  ASSERT_EQ(told->metrics.all().size(), 1U);
+  EXPECT_EQ(told->metrics.all()[0].last, (core::ToldMetric{"loss", 8, 0.5, 9}));
+  EXPECT_EQ(told->metrics.all()[0].points.points().size(), 2U);
+  for (
+      const char* bad :
+      {R"({"name":"\u001b[2J","value":1,"time_ms":5,"points":[{"from_ms":5,"to_ms":7,"value":1}]})",
+       R"({"name":"a","value":1,"points":[{"from_ms":5,"to_ms":7,"value":1}]})",
+       R"({"name":"a","value":1,"time_ms":5,"points":[]})", "7"}) {
+    const std::string body = R"({"points":[],"metrics":[)" + std::string(bad) + "]}";
+    ASSERT_TRUE(SpeedFromAnswer(body)) << bad;
+    EXPECT_TRUE(SpeedFromAnswer(body)->metrics.all().empty()) << bad;
+  }
   ASSERT_EQ(told->points.size(), 1U);
   EXPECT_EQ(told->points[0].steps_per_second, 2.5);
   EXPECT_EQ(told->low, 1);

@@ -57,7 +57,7 @@ Standing PaceWatch::StandingNow(LiveJob& job) const {
   if (!JobsOn(on, job.id, parts_.snapshot, parts_.live).empty())
     job.alone = job.always_alone = false;
   Standing standing = StandingOf(parts_.snapshot, job.id, parts_.max_slowdown);
-  if (const auto told = parts_.engine.StepsOf(job.id)) {
+  if (const auto told = parts_.engine.HeardOf(job.id).steps) {
     standing.steps = told->steps;
     standing.told_at = told->told_at;
   }
@@ -98,7 +98,7 @@ void PaceWatch::OnVerdict(const core::Snapshot& snapshot, std::span<const Standi
     TellPace(job, snapshot.job(standing.job).estimate, standing.gpus);
     ExtendLimit(job, standing);
     Show(job, standing, show);
-    speeds_.Look(job, parts_.engine.StepsOf(standing.job), snapshot.now(),
+    speeds_.Look(job, parts_.engine.HeardOf(standing.job), snapshot.now(),
                  JobsOn(standing.gpus, standing.job, snapshot, parts_.live));
   }
   if (show) shown_seen_ = snapshot.now();
@@ -120,7 +120,7 @@ void PaceWatch::Show(LiveJob& job, const Standing& standing, bool figures) {
     parts_.monitor->Stepped(record.number);
   }
   record.steps = standing.steps;
-  const auto told = parts_.engine.StepsOf(job.id);
+  const auto told = parts_.engine.HeardOf(job.id).steps;
   if (told && told->steps > 0) record.steps_by = CountedBy(*told);
   record.steps_per_second = pace.steps_per_second;
   // From its second step on, before a window is full.
@@ -131,8 +131,8 @@ void PaceWatch::Show(LiveJob& job, const Standing& standing, bool figures) {
 
 void PaceWatch::TakeSpeed(LiveJob& job) {
   JobRecord& record = job.record;
-  const auto told = job.id.valid() ? parts_.engine.StepsOf(job.id) : std::nullopt;
-  const auto mean = speeds_.End(job, told, parts_.snapshot.now());
+  const auto heard = job.id.valid() ? parts_.engine.HeardOf(job.id) : engine::Heard();
+  const auto mean = speeds_.End(job, heard, parts_.snapshot.now());
   if (core::IsOver(record.phase) && mean) record.steps_per_second = mean;
 }
 
@@ -209,7 +209,7 @@ std::optional<core::Seconds> PaceWatch::TimeAlone(const LiveJob& job) const {
   const JobRecord& record = job.record;
   if (job.adopted) return record.alone_time;  // of one that was found again only the end was seen
   const bool undisturbed = job.always_alone && record.sm_share >= 1;
-  const bool by_steps = parts_.engine.StepsOf(job.id) && core::RateAlone(record);
+  const bool by_steps = parts_.engine.HeardOf(job.id).steps && core::RateAlone(record);
   if (!undisturbed && !by_steps) return std::nullopt;
   return parts_.snapshot.alone_time(parts_.snapshot.job(job.id));
 }

@@ -129,7 +129,7 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
   if (held && job->id.valid()) parts_.engine.Withdraw(parts_.state.live.TakeId(*job));
   if (over && job->id.valid()) {
     record.alone_time = parts_.paces.TimeAlone(*job);
-    if (const auto told = parts_.engine.StepsOf(job->id)) {
+    if (const auto told = parts_.engine.HeardOf(job->id).steps) {
       record.steps = told->steps;
       if (told->steps > 0) record.steps_by = CountedBy(*told);
     }

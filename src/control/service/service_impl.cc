@@ -42,6 +42,7 @@ struct Hearers {
   // The engine keeps these for itself (LiveEngine::TakeNotes).
   void operator()(const engine::StartRefused&) const {}
   void operator()(const engine::RunProgress&) const {}
+  void operator()(const engine::RunMetrics&) const {}
   void operator()(const engine::RunEnded&) const {}
   void operator()(const engine::RunsListed&) const {}
 

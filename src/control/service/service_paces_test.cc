@@ -24,6 +24,7 @@ struct Training {
   double seconds = 100;  // that it takes alone
   double beside = 1;     // its speed with somebody beside it
   bool tells = true;
+  bool tells_loss = false;
 };
 
 // One machine with one GPU: loops that tell their steps once a tick, and end by themselves or by
@@ -86,6 +87,11 @@ class PlayedRunner final : public engine::Runner {
       const Training& loop = loops[id.job];
       run.done += (together ? loop.beside : 1) * tick.value;
       if (loop.tells) events_.push_back(engine::RunProgress{id, run.done * 10});
+      if (loop.tells_loss) {
+        const auto at = static_cast<core::UnixMillis>(1.9e12 + now.value * 1e3);
+        events_.push_back(engine::RunMetrics{
+            id, {{"loss", at, 1 / run.done, static_cast<std::int64_t>(run.done)}}});
+      }
       const auto limit = run.limit ? run.limit : run.request.asked.time_limit;
       if (run.done >= loop.seconds) {
         over.push_back(id);
@@ -261,6 +267,25 @@ TEST_F(ServicePacesTest, ItsSpeedIsKnownWhereItEndsAsSoonAsTheNextServerIsThere)
   Run(5);
   ASSERT_EQ(Job(1).phase, Phase::kFinished);
   EXPECT_NEAR(Job(1).steps_per_second.value_or(0), 10, 0.1);
+}
+
+TEST_F(ServicePacesTest, WhatItTellsOfItselfIsKeptWithoutStepsAndOverAServer) {
+  Submit({200, 1, false, true});
+  Run(50);
+  const auto live = service_->Speed(1);
+  ASSERT_TRUE(live);
+  ASSERT_EQ(live->metrics().all().size(), 1U);
+  EXPECT_NEAR(live->metrics().all()[0].last.value, 0.02, 0.001);
+  Run(50);
+  ASSERT_TRUE(jobs_.speeds.contains(1)) << "stored now and then";
+  Begin();
+  Run(150);
+  ASSERT_EQ(Job(1).phase, Phase::kFinished);
+  const auto& loss = jobs_.speeds.at(1).metrics().all().at(0);
+  EXPECT_EQ(loss.last.step, 200);
+  EXPECT_GE(loss.points.points().size(), 60U);
+  EXPECT_EQ(loss.points.points().front().value, 0.75) << "the mean of its first two";
+  EXPECT_TRUE(jobs_.speeds.at(1).points().empty());
 }
 
 TEST_F(ServicePacesTest, WhereNoStepsAreToldThereIsNoSpeed) {

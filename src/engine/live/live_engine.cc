@@ -265,9 +265,9 @@ bool LiveEngine::IsBeingLeft(const std::vector<core::GpuId>& gpus) const {
   return impl_->book.table.IsBeingLeft(gpus);
 }
 
-std::optional<StepCount> LiveEngine::StepsOf(JobId job) const {
+Heard LiveEngine::HeardOf(JobId job) const {
   const JobEntry* known = impl_->book.table.Find(job);
-  return known == nullptr ? std::nullopt : known->work.steps();
+  return known == nullptr ? Heard() : Heard{known->work.steps(), known->metrics};
 }
 
 }  // namespace sharewell::engine

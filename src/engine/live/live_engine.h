@@ -102,13 +102,13 @@ class LiveEngine final : public Engine {
   // RunStarted, TimeLimitReached, RunNote, RunTold; RunPaused, RunResumed and their refusals;
   // StopRefused; GpuLost, GpuBack, NodeCame, NodeWent: once each time it changed. All that a
   // manager with users of its own tells (JobSubmitted and those after it) as it comes. Never
-  // StartRefused, RunProgress, RunEnded or RunsListed: they are Ended, steps, or found again.
+  // StartRefused, RunProgress, RunMetrics, RunEnded or RunsListed: they are Ended, steps, metrics,
+  // or found again.
   std::vector<RunEvent> TakeNotes();
 
   // Somebody who was stopped is still on its way out of one of these.
   bool IsBeingLeft(const std::vector<core::GpuId>& gpus) const;
-  // Of the attempt under way; absent: none told.
-  std::optional<StepCount> StepsOf(core::JobId job) const;
+  Heard HeardOf(core::JobId job) const;
 
  private:
   struct Impl;

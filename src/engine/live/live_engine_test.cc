@@ -112,7 +112,7 @@ class LiveEngineTest : public ::testing::Test {
     return job;
   }
   std::optional<double> Steps(JobId job) const {
-    const auto told = engine_.StepsOf(job);
+    const auto told = engine_.HeardOf(job).steps;
     return told ? std::optional(told->steps) : std::nullopt;
   }
   std::vector<std::string> Ends() {
@@ -178,7 +178,7 @@ TEST_F(LiveEngineTest, WhatIsOverIsForgotten) {
   EXPECT_THAT(Ends(), ElementsAre("1.1 finished"));
   EXPECT_EQ(Steps(job), 5) << "asked for when its end is written down";
   Observe();
-  EXPECT_EQ(engine_.StepsOf(job), std::nullopt);
+  EXPECT_EQ(engine_.HeardOf(job).steps, std::nullopt);
   EXPECT_EQ(Steps(stopped), 6) << "its process is still there";
   engine_.Cancel(job);
   EXPECT_THAT(Observe().failed, IsEmpty()) << "it is over already";
@@ -187,7 +187,7 @@ TEST_F(LiveEngineTest, WhatIsOverIsForgotten) {
   EXPECT_EQ(Steps(stopped), 6);
   EXPECT_THAT(Ends(), ElementsAre("2.1 requeued"));
   Observe();
-  EXPECT_EQ(engine_.StepsOf(stopped), std::nullopt);
+  EXPECT_EQ(engine_.HeardOf(stopped).steps, std::nullopt);
 }
 
 TEST_F(LiveEngineTest, OutOfMemoryIsTriedOnceMoreAlone) {
@@ -513,7 +513,7 @@ TEST_F(LiveEngineTest, ALostGpuEndsWhatIsOnIt) {
   Start(a, {0});
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 1.3 0 shared"));
   EXPECT_THAT(engine_.TakeNotes(), SizeIs(2));
-  EXPECT_EQ(engine_.StepsOf(b), std::nullopt);
+  EXPECT_EQ(engine_.HeardOf(b).steps, std::nullopt);
 }
 
 TEST_F(LiveEngineTest, WhatComesBeforeTheFirstStepIsStartUp) {

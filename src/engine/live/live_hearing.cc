@@ -47,6 +47,10 @@ void LiveHearing::Handle(const RunProgress& event) {
   job->work.SetByWatcher(event.by_watcher);
 }
 
+void LiveHearing::Handle(const RunMetrics& event) {
+  if (JobEntry* job = book_.table.OfRun(event.id)) job->metrics = event.metrics;
+}
+
 void LiveHearing::Handle(const RunEnded& event) {
   LiveTable& table = book_.table;
   const auto found = table.runs.find(event.id);

@@ -40,6 +40,7 @@ class LiveHearing {
   void Handle(const RunStarted& event);
   void Handle(const StartRefused& event);
   void Handle(const RunProgress& event);
+  void Handle(const RunMetrics& event);
   void Handle(const RunEnded& event);
   void Handle(const StopRefused& event) { stays_.Handle(event); }
   void Handle(const RunPaused& event) { pauses_.Handle(event); }

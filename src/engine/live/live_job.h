@@ -9,6 +9,7 @@
 
 #include "core/ids.h"
 #include "core/job.h"
+#include "core/job_metrics.h"
 #include "core/plan.h"
 #include "core/units.h"
 #include "engine/live/live_work.h"
@@ -57,6 +58,7 @@ struct JobEntry {
 
   RunRequest request;  // as it was submitted; its id is that of the last attempt
   LiveWork work;
+  std::vector<core::ToldMetric> metrics;  // the last that it told of itself
   bool exclusive = false;
   bool believed = false;  // the loop counts it as running
   bool over = false;      // finished or failed, told or about to be

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
+#include "core/job_metrics.h"
 #include "core/units.h"
 
 namespace sharewell::engine {
@@ -32,6 +34,13 @@ struct StepCount {
   }
 
   friend bool operator==(const StepCount&, const StepCount&) = default;
+};
+
+// What a job told of itself.
+struct Heard {
+  std::optional<StepCount> steps = {};  // in the attempt under way; absent: none told
+  // The last of each of its metrics; of an earlier attempt where this one told none.
+  std::vector<core::ToldMetric> metrics = {};
 };
 
 }  // namespace sharewell::engine

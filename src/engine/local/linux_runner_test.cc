@@ -39,6 +39,7 @@ struct Told {
   int endings = 0;
   std::optional<RunEnd> end;
   double steps = 0;
+  std::vector<core::ToldMetric> metrics;
   int ends = 0;
   std::string notes;
 };
@@ -90,6 +91,8 @@ class LinuxRunnerTest : public testing::Test {
         if (const auto* late = std::get_if<TimeLimitReached>(&event)) ++told_[late->id].endings;
         if (const auto* step = std::get_if<RunProgress>(&event))
           told_[step->id].steps = step->steps;
+        if (const auto* told = std::get_if<RunMetrics>(&event))
+          told_[told->id].metrics = told->metrics;
         if (const auto* note = std::get_if<RunNote>(&event)) told_[note->id].notes += note->message;
         if (const auto* ended = std::get_if<RunEnded>(&event)) {
           told_[ended->id].end = ended->end;
@@ -409,6 +412,24 @@ TEST_F(LinuxRunnerTest, F7_StepsGoThroughAPipeThatTakesNoDisk) {
   EXPECT_EQ(EndOf(id).exit_code, 0);
   EXPECT_EQ(told_[id].steps, 500);
   EXPECT_EQ(Log(id), "pipe\nnone\n");
+}
+
+TEST_F(LinuxRunnerTest, WhatAJobTellsOfItselfIsSeenWhateverElseItWrites) {
+  const RunId id = Shell(
+      "test -p $SHAREWELL_METRICS && echo pipe; head -c 300000 /dev/zero > $SHAREWELL_METRICS;"
+      "printf '\\n\\377 1\\nloss 2.5 1\\nb nan\\nb 1\\nc 1\\nd 1\\ne 1\\nloss 0.412 1200\\n' >> "
+      "$SHAREWELL_METRICS;"
+      "while ! [ -e go ]; do sleep 0.02; done; echo 'c 7' >> $SHAREWELL_METRICS");
+  Until([&] { return told_[id].metrics.size() == 4; });
+  EXPECT_EQ(std::filesystem::file_size(folder_.Path("state/jobs/1.1/metrics_told")), 768U);
+  folder_.Write("go", "");
+  EXPECT_EQ(EndOf(id).exit_code, 0);
+  const auto& metrics = told_[id].metrics;
+  EXPECT_EQ(metrics[0].name, "loss");
+  EXPECT_EQ(metrics[0].value, 0.412);
+  EXPECT_EQ(metrics[0].step, 1200);
+  EXPECT_EQ(metrics[2].value, 7) << "of its last moment too";
+  EXPECT_EQ(Log(id), "pipe\n");
 }
 
 TEST_F(LinuxRunnerTest, ARunOfAnEarlierVersionIsToldToHaveNoSteps) {

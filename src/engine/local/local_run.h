@@ -35,6 +35,7 @@ struct LocalRun {
   bool mps = false;        // a client of MPS
   double steps = 0;        // told
   bool told_once = false;  // of its steps, since this server knows it: how fast it is is not known
+  std::vector<core::ToldMetric> metrics;  // told
   // Its watcher has a pipe: what it told so far, and how many bytes of the file that was.
   bool watched = false;
   platform::WatchLines told_lines;

@@ -21,7 +21,7 @@ constexpr const char* kWatchSwitch = "SHAREWELL_WATCH";
 
 }  // namespace
 
-platform::Environment RunEnvironment(const RunRequest& request, const std::string& progress,
+platform::Environment RunEnvironment(const RunRequest& request, const std::string& folder,
                                      const platform::Environment& more) {
   const auto simulated = std::count_if(request.gpus.begin(), request.gpus.end(), [](const auto& g) {
     return g.uuid.starts_with("simulated-");
@@ -32,7 +32,8 @@ platform::Environment RunEnvironment(const RunRequest& request, const std::strin
   }
   platform::Environment ours{{"SHAREWELL_JOB", std::to_string(request.id.job)},
                              {"SHAREWELL_ATTEMPT", std::to_string(request.id.attempt)},
-                             {"SHAREWELL_PROGRESS", progress},
+                             {"SHAREWELL_PROGRESS", folder + "/" + kProgressFile},
+                             {"SHAREWELL_METRICS", folder + "/" + kMetricsFile},
                              {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
                              {"CUDA_VISIBLE_DEVICES", devices}};
   if (simulated > 0) ours.emplace_back("SHAREWELL_SIMULATED_GPUS", std::to_string(simulated));

@@ -12,8 +12,9 @@
 
 namespace sharewell::engine {
 
-// The command's whole environment: what was asked for, and over it ours and `more`.
-platform::Environment RunEnvironment(const RunRequest& request, const std::string& progress,
+// The command's whole environment: what was asked for, and over it ours and `more`. `folder`: of
+// its pipes.
+platform::Environment RunEnvironment(const RunRequest& request, const std::string& folder,
                                      const platform::Environment& more);
 
 // What a user's process is given: by the machine's user database.

@@ -60,7 +60,7 @@ core::Result<void> PrepareFolder(LocalRun& run) {
   run.made = true;
   if (!MakeLogFolder(run.logs)) return failed(run.logs);
   const auto& user = run.request.user;
-  for (const char* name : {kProgressFile, kWatchFile}) {
+  for (const char* name : {kProgressFile, kMetricsFile, kWatchFile}) {
     if (name == kWatchFile && !run.watched) continue;
     const std::string pipe = run.folder + "/" + name;
     // A pipe takes no disk, whatever the job does with it.
@@ -158,7 +158,7 @@ core::Result<std::vector<std::string>> RunStarts::InContainer(
   place.memory = request.asked.memory;
   place.limits = limits;
   place.in_cgroup = !run.group->procs().empty();
-  place.folders = {run.folder + "/" + kProgressFile};
+  place.folders = {run.folder + "/" + kProgressFile, run.folder + "/" + kMetricsFile};
   if (!joined.pipes.empty()) place.folders.push_back(joined.pipes);
   run.watched = run.watched && CanBeWatched(*runtime);
   if (run.watched) {
@@ -181,8 +181,7 @@ core::Result<void> RunStarts::PrepareCommand(LocalRun& run, const GpuSharing::Jo
   }
   std::vector<std::string> notes = run.notes;
   notes.insert(notes.end(), joined.notes.begin(), joined.notes.end());
-  platform::Environment environment =
-      RunEnvironment(request, run.folder + "/" + kProgressFile, joined.environment);
+  platform::Environment environment = RunEnvironment(request, run.folder, joined.environment);
   PrepareUser(run, environment, spec, notes);
   const auto limits = RunLimits(::geteuid() == 0 ? users_.Of(request.user.uid) : RunUser(),
                                 book_.options.most_processes);

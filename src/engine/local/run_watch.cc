@@ -155,6 +155,14 @@ void RunWatch::LookAtProgress(LocalRun& run) {
   book_.Tell(RunProgress{run.request.id, *steps, {}, by_watcher});
 }
 
+void RunWatch::LookAtMetrics(LocalRun& run) {
+  if (!run.command || run.forgotten) return;
+  auto metrics = ReadMetrics(run.folder);
+  if (!metrics || *metrics == run.metrics) return;
+  run.metrics = *metrics;
+  book_.Tell(RunMetrics{run.request.id, std::move(*metrics)});
+}
+
 // What is new in it. The file is ours and bounded, and so is what is read of it in all.
 void RunWatch::LookAtTold(LocalRun& run) {
   if (!run.watched || !run.command || run.forgotten) return;
@@ -199,6 +207,7 @@ void RunWatch::LookAtAll() {
     LookAtStart(run);
     LookAtTold(run);
     LookAtProgress(run);
+    LookAtMetrics(run);
     LookAtEnding(run);
     if (run.pidfd >= 0 || run.waits) continue;
     if (run.supervisor == 0) Begin(run);
@@ -219,6 +228,7 @@ void RunWatch::EndIfGone(LocalRun& run) {
   LookAtStart(run);
   LookAtTold(run);
   LookAtProgress(run);
+  LookAtMetrics(run);
   if (life == JobLife::kNever) {
     return Finish(run, {.exit_code = 126,
                         .message = fmt::format("it could not be begun in {}: is the disk full?",

@@ -30,6 +30,7 @@ class RunWatch {
  private:
   void LookAtStart(LocalRun& run);
   void LookAtProgress(LocalRun& run);
+  void LookAtMetrics(LocalRun& run);
   void LookAtTold(LocalRun& run);
   void LookAtEnding(LocalRun& run);
 

@@ -122,6 +122,19 @@ ChartAxis AxisUpTo(std::string label, double most) {
   return {std::move(label), 0, std::ceil(most / step - 1e-9) * step};
 }
 
+ChartAxis AxisOver(std::string label, double least, double most) {
+  // Numbers that hardly differ, for their size, have no round ones between them.
+  const double apart = std::max({std::abs(least) * 1e-6, std::abs(most) * 1e-6, 1e-9});
+  if (most - least < apart) {
+    least -= apart;
+    most += apart;
+  }
+  const auto ticks = Ticks(least, most, 5);
+  const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : most - least;
+  return {std::move(label), std::floor(least / step + 1e-9) * step,
+          std::ceil(most / step - 1e-9) * step};
+}
+
 std::string LineChartSvg(const LineChart& chart) {
   std::size_t longest = chart.mark_name.size();
   for (const ChartLine& line : chart.lines) longest = std::max(longest, line.name.size());

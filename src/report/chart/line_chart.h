@@ -42,5 +42,7 @@ std::string LineChartCsv(const LineChart& chart);
 
 // An axis from 0 to a round number that is not below `most`.
 ChartAxis AxisUpTo(std::string label, double most);
+// An axis between round numbers around all from `least` to `most`, wherever 0 is.
+ChartAxis AxisOver(std::string label, double least, double most);
 
 }  // namespace sharewell::report

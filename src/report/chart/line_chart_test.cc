@@ -88,5 +88,16 @@ TEST(AxisUpTo, EndsAtARoundNumber) {
   EXPECT_EQ(AxisUpTo("", 0).most, 1);
 }
 
+TEST(AxisOver, IsAroundAllWhereverZeroIs) {
+  EXPECT_NEAR(AxisOver("", 3.12, 3.48).least, 3.1, 1e-9);
+  EXPECT_NEAR(AxisOver("", 3.12, 3.48).most, 3.5, 1e-9);
+  EXPECT_NEAR(AxisOver("", -9.3, 0.4).least, -10, 1e-9);
+  for (const double same : {0.0, 1.0, -3.5, 1e30, -1e30, 1e-300}) {
+    const ChartAxis axis = AxisOver("", same, same);
+    EXPECT_LT(axis.least, same);
+    EXPECT_GT(axis.most, same);
+  }
+}
+
 }  // namespace
 }  // namespace sharewell::report

@@ -58,6 +58,28 @@ Gantt LifeOf(const JobRecord& job, core::UnixMillis now) {
   return gantt;
 }
 
+// The axis of a chart over a stretch of a job's life.
+struct LifeTime {
+  core::UnixMillis begin = 0;
+  double unit = 1;  // seconds
+  const char* unit_name = "seconds";
+  double length = 0;  // in units
+
+  // Of the middle of a stretch.
+  double At(core::UnixMillis from, core::UnixMillis to) const {
+    return static_cast<double>((from - begin) + (to - begin)) / 2e3 / unit;
+  }
+};
+
+LifeTime TimeOver(core::UnixMillis begin, core::UnixMillis end) {
+  const double length = std::max(static_cast<double>(end - begin) / 1e3, 1.0);
+  LifeTime time{begin};
+  if (length > 15 * 60) time = {begin, 60, "minutes"};
+  if (length > 5 * 3600) time = {begin, 3600, "hours"};
+  time.length = length / time.unit;
+  return time;
+}
+
 void AddSpeed(HtmlPage& page, const JobPageParts& parts) {
   page.Section("Speed over its life");
   const auto& points = parts.speed.points;
@@ -65,22 +87,16 @@ void AddSpeed(HtmlPage& page, const JobPageParts& parts) {
     return page.Quiet(core::IsOver(parts.job.phase) ? "Unknown: no steps were told or seen."
                                                     : "No steps were told or seen yet.");
   }
-  const core::UnixMillis begin = points.front().from;
-  const double length = static_cast<double>(points.back().to - begin) / 1e3;
-  const double unit = length <= 15 * 60 ? 1 : length <= 5 * 3600 ? 60 : 3600;
+  const LifeTime time = TimeOver(points.front().from, points.back().to);
   ChartLine seen{"observed", {}, {}};
   double most = parts.speed.high.value_or(parts.speed.middle.value_or(0));
   for (const JobSpeed::Point& point : points) {
-    const double middle = static_cast<double>((point.from - begin) + (point.to - begin)) / 2e3;
-    seen.points.push_back({middle / unit, point.steps_per_second, 0, ""});
+    seen.points.push_back({time.At(point.from, point.to), point.steps_per_second, 0, ""});
     most = std::max(most, point.steps_per_second);
   }
   LineChart chart;
   chart.title = fmt::format("steps a second of job {}", parts.job.number);
-  chart.x = {fmt::format("{} since its first step", unit == 1    ? "seconds"
-                                                    : unit == 60 ? "minutes"
-                                                                 : "hours"),
-             0, std::max(length, 1.0) / unit};
+  chart.x = {fmt::format("{} since its first step", time.unit_name), 0, time.length};
   chart.y = AxisUpTo("steps a second", most);
   chart.lines.push_back(std::move(seen));
   const auto level = [&](const char* name, const std::optional<double>& at) {
@@ -94,6 +110,28 @@ void AddSpeed(HtmlPage& page, const JobPageParts& parts) {
              "Steps a second: the mean of each stretch of time, with whatever the job did between "
              "its steps.",
              chart);
+}
+
+// What it told of itself, each in a chart of its own: they share no scale.
+void AddMetrics(HtmlPage& page, const JobPageParts& parts) {
+  for (const core::JobMetric& metric : parts.speed.metrics.all()) {
+    const auto& points = metric.points.points();
+    const LifeTime time = TimeOver(points.front().from, points.back().to);
+    ChartLine told{metric.last.name, {}, {}};
+    double least = points.front().value, most = least;
+    for (const core::MetricPoint& point : points) {
+      told.points.push_back({time.At(point.from, point.to), point.value, 0, ""});
+      least = std::min(least, point.value);
+      most = std::max(most, point.value);
+    }
+    LineChart chart;
+    chart.title = fmt::format("{} of job {}, told by the job", metric.last.name, parts.job.number);
+    chart.x = {fmt::format("{} since it was first told", time.unit_name), 0, time.length};
+    chart.y = AxisOver(metric.last.name, least, most);
+    chart.lines.push_back(std::move(told));
+    page.Chart(fmt::format("metric-{}", &metric - parts.speed.metrics.all().data() + 1),
+               "Told by the job: the mean of what it told in each stretch of time.", chart);
+  }
 }
 
 // Charts of the machine and of the job, with what was not sampled in one list.
@@ -168,8 +206,9 @@ std::string JobReport(const JobPageParts& parts, std::string_view made) {
   if (parts.why.empty() && !job.reason.empty()) page.Text(job.reason);
   page.Listed(parts.why);
   page.Section("Everything that is known");
-  page.Verbatim(JobPage(job, parts.now, kPageColumns));
+  page.Verbatim(JobPage(job, parts.now, kPageColumns, parts.speed.metrics));
   AddSpeed(page, parts);
+  AddMetrics(page, parts);
   AddJobSamples(page, parts);
   page.Section("The end of its log");
   for (const JobLog& log : parts.logs) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/job_metrics.h"
 #include "core/job_record.h"
 #include "report/measure/series.h"
 
@@ -19,7 +20,8 @@ struct JobLog {
   std::string why = {};
 };
 
-// GET /jobs/{number}/speed: steps a second as observed, and as predicted, with the 95 % bounds.
+// GET /jobs/{number}/speed: steps a second as observed, and as predicted, with the 95 % bounds; and
+// what the job told of itself.
 struct JobSpeed {
   struct Point {
     core::UnixMillis from = 0, to = 0;
@@ -27,6 +29,7 @@ struct JobSpeed {
   };
   std::vector<Point> points;
   std::optional<double> low, middle, high;
+  core::JobMetrics metrics = {};
 };
 
 struct JobPageParts {

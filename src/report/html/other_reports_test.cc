@@ -167,6 +167,12 @@ TEST(JobReport, TellsItsLifeAndWhatIsUnknown) {
   EXPECT_THAT(fast, HasSubstr("steps a second of job 17"));
   EXPECT_THAT(fast, HasSubstr("predicted, at least (95 %)"));
   EXPECT_THAT(fast, Not(HasSubstr("no steps were told")));
+  EXPECT_THAT(fast, Not(HasSubstr("told by the job")));
+  parts.speed.metrics.Hear({"loss", kNow - 2 * kHour, 2.5, 10});
+  parts.speed.metrics.Hear({"loss", kNow, 0.5, 900});
+  const std::string told = JobReport(parts, "");
+  EXPECT_THAT(told, HasSubstr("loss of job 17, told by the job"));
+  EXPECT_THAT(told, HasSubstr("loss 0.5, told by the job at step 900"));
 }
 
 TEST(WeekFigures, CountsWhatWasUsedWastedAndWaitedFor) {

@@ -148,6 +148,18 @@ void PutTold(std::string& out, const JobRecord& job, std::size_t width) {
   }
 }
 
+// "loss 0.412, told by the job at step 1200"
+void PutMetrics(std::string& out, const core::JobMetrics& metrics, std::size_t width) {
+  for (const core::JobMetric& metric : metrics.all()) {
+    const core::ToldMetric& last = metric.last;
+    const bool first = &metric == &metrics.all().front();
+    JobLine(out, first ? "metrics" : "",
+            fmt::format("{} {:.4g}, told by the job{}", last.name, last.value,
+                        last.step ? fmt::format(" at step {}", *last.step) : ""),
+            width);
+  }
+}
+
 std::string Ago(core::UnixMillis time, core::UnixMillis now) {
   return fmt::format("{} UTC, {} ago", UtcTime(time),
                      Duration(core::Seconds(
@@ -156,7 +168,8 @@ std::string Ago(core::UnixMillis time, core::UnixMillis now) {
 
 }  // namespace
 
-std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t width) {
+std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t width,
+                    const core::JobMetrics& metrics) {
   std::string out =
       fmt::format("job {}  {}\n", job.number, PlainText(core::DisplayName(job.asked)));
   JobLine(out, "state", StateInWords(job, now), width);
@@ -191,6 +204,7 @@ std::string JobPage(const JobRecord& job, core::UnixMillis now, std::size_t widt
   if (job.attempt > 0) JobLine(out, "given", GivenInWords(job), width);
   if (HasItsPlace(job)) JobLine(out, "guest", core::GuestInWords(job), width);
   PutTold(out, job, width);
+  PutMetrics(out, metrics, width);
   JobLine(out, "needs", NeedsInWords(job.believed), width);
   JobLine(out, "pace", PaceInWords(job), width);
   if (job.attempt == 0) return out;  // what is believed stands above

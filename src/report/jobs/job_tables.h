@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/job_metrics.h"
 #include "core/job_record.h"
 #include "core/units.h"
 #include "report/jobs/job_rows.h"
@@ -84,7 +85,8 @@ std::string JobsTable(const std::vector<core::JobRecord>& jobs, core::UnixMillis
                       std::size_t width, bool flat = false);
 
 // Everything that is known of one, what was believed beside what was measured.
-std::string JobPage(const core::JobRecord& job, core::UnixMillis now, std::size_t width);
+std::string JobPage(const core::JobRecord& job, core::UnixMillis now, std::size_t width,
+                    const core::JobMetrics& metrics = {});
 
 // Every GPU with the jobs on it and the speed each keeps, then jobs without one; of users and
 // states that are left out neither jobs nor GPUs. `running`: all that run.

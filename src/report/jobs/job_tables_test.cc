@@ -181,6 +181,13 @@ TEST(JobTables, OnePageHasBelievedBesideMeasured) {
   EXPECT_THAT(text, HasSubstr("1 GPU, cores as it needs, 18.6 GiB of GPU memory"));
   EXPECT_THAT(text, testing::ContainsRegex("steps/s +13.1 +11.9"));
   EXPECT_THAT(text, testing::ContainsRegex("slowdown +- +1.10x"));
+  EXPECT_THAT(text, Not(HasSubstr("metrics")));
+  core::JobMetrics metrics;
+  metrics.Hear({"loss", kNow, 0.41234, 1200});
+  metrics.Hear({"eval/acc", kNow, 12, {}});
+  EXPECT_THAT(JobPage(job, kNow, 100, metrics),
+              HasSubstr("  metrics     loss 0.4123, told by the job at step 1200\n"
+                        "              eval/acc 12, told by the job\n"));
 }
 
 TEST(JobTables, U2_AWrongPredictionIsNoSlowdown) {

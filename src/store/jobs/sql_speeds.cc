@@ -53,6 +53,56 @@ class Times {
   UnixMillis last_ = 0;
 };
 
+void WriteMetric(json::Writer& writer, const core::JobMetric& metric) {
+  writer.Object([&] {
+    writer.Field("name", metric.last.name);
+    writer.Field("at", metric.last.at);
+    writer.Field("value", metric.last.value);
+    writer.Field("step", metric.last.step);
+    Times times;
+    writer.List("points", metric.points.points(), [&](const core::MetricPoint& point) {
+      writer.List([&] {
+        writer.Value(times.Since(point.from));
+        writer.Value(times.Since(point.to));
+        writer.Value(point.told);
+        writer.Value(point.value);
+      });
+    });
+  });
+}
+
+std::optional<core::JobMetric> ReadMetric(json::Value entry) {
+  using Points = core::Thinned<core::MetricPoint>;
+  const auto name = entry["name"].Text();
+  const auto at = entry["at"].Whole();
+  const auto value = entry["value"].Number();
+  const json::Value step = entry["step"];
+  if (!name || !at || !value || entry["points"].size() > Points::kMostPoints) return std::nullopt;
+  std::vector<core::MetricPoint> points;
+  Times times;
+  for (const json::Value one : entry["points"].items()) {
+    Numbers numbers(one);
+    const auto from = times.After(numbers.Time()), to = times.After(numbers.Time());
+    const auto told = numbers.Next().Number(), mean = numbers.Next().Number();
+    if (!from || !to || !told || !mean) return std::nullopt;
+    points.push_back({*from, *to, *mean, *told});
+  }
+  return core::JobMetric{{std::string(*name), *at, *value, step.Whole()},
+                         Points(std::move(points))};
+}
+
+// Absent: what is there is damaged.
+std::optional<core::JobMetrics> ReadMetrics(json::Value list) {
+  if (list.size() > core::kMostMetrics) return std::nullopt;
+  std::vector<core::JobMetric> all;
+  for (const json::Value entry : list.items()) {
+    auto metric = ReadMetric(entry);
+    if (!metric) return std::nullopt;
+    all.push_back(std::move(*metric));
+  }
+  return core::JobMetrics::From(std::move(all));
+}
+
 }  // namespace
 
 std::string SpeedToJson(const SpeedHistory& history) {
@@ -76,6 +126,8 @@ std::string SpeedToJson(const SpeedHistory& history) {
         for (const std::int64_t job : one.jobs) writer.Value(job);
       });
     });
+    writer.List("metrics", history.metrics().all(),
+                [&](const core::JobMetric& metric) { WriteMetric(writer, metric); });
     if (const auto& last = history.last()) {
       writer.Key("last");
       writer.Value(std::pair(last->at, last->steps));
@@ -125,7 +177,9 @@ std::optional<SpeedHistory> SpeedFromJson(std::string_view text) {
     if (!at || !steps) return std::nullopt;
     last = {*at, *steps};
   }
-  return SpeedHistory::From(std::move(points), std::move(beside), last);
+  auto metrics = ReadMetrics(root["metrics"]);
+  if (!metrics) return std::nullopt;
+  return SpeedHistory::From(std::move(points), std::move(beside), last, std::move(*metrics));
 }
 
 core::Result<void> PutSpeeds(

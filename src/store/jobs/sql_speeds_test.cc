@@ -17,6 +17,8 @@ SpeedHistory LongHistory() {
     history.Count({kBegin, 0.25}, {now, 0.25 + t / 3.0}, kBegin);
     history.Look(now,
                  t % 700 < 300 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{t / 700});
+    history.Hear({"loss", now, 2.5 / (1 + t), t});
+    history.Hear({"acc", now, 0.5, {}});
   }
   return history;
 }
@@ -24,12 +26,18 @@ SpeedHistory LongHistory() {
 TEST(SpeedJsonTest, ComesBackAsItWas) {
   const SpeedHistory history = LongHistory();
   const std::string text = SpeedToJson(history);
-  EXPECT_LT(text.size(), 16'000U) << "it stands beside a record of a kilobyte or two";
+  EXPECT_LT(text.size(), 40'000U) << "it stands beside a record of a kilobyte or two";
   const auto again = SpeedFromJson(text);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->points(), history.points());
   EXPECT_EQ(again->beside(), history.beside());
   EXPECT_EQ(again->last(), history.last());
+  ASSERT_EQ(again->metrics().all().size(), 2U);
+  for (const std::size_t i : {0U, 1U}) {
+    const core::JobMetric &now = again->metrics().all()[i], &then = history.metrics().all()[i];
+    EXPECT_EQ(now.last, then.last);
+    EXPECT_EQ(now.points.points(), then.points.points());
+  }
   EXPECT_EQ(SpeedFromJson(SpeedToJson({}))->points().size(), 0U);
   EXPECT_TRUE(SpeedFromJson(R"({"points":[[5,10,10,2.5]],"of_a_newer_program":[1]})"));
 }
@@ -52,6 +60,13 @@ TEST(SpeedJsonTest, WhatIsDamagedIsNone) {
            R"({"beside":[[1,2,-3]]})",
            R"({"last":[1]})",
            R"({"last":[-1,2]})",
+           R"({"metrics":[3]})",
+           R"({"metrics":[{"name":"loss","at":5,"value":1}]})",
+           R"({"metrics":[{"name":"lo ss","at":5,"value":1,"points":[[5,0,1,1]]}]})",
+           R"({"metrics":[{"name":"loss","at":-5,"value":1,"points":[[5,0,1,1]]}]})",
+           R"({"metrics":[{"name":"loss","at":5,"value":"x","points":[[5,0,1,1]]}]})",
+           R"({"metrics":[{"name":"loss","at":5,"value":1,"points":[[5,0,1]]}]})",
+           R"({"metrics":[{"name":"loss","at":5,"value":1,"points":[[5,0,0,1]]}]})",
        }) {
     EXPECT_FALSE(SpeedFromJson(text)) << text;
   }

@@ -662,6 +662,25 @@ export type Speed = {
     /** that shared a GPU with it; empty: it was alone */
     jobs: number[];
   }[];
+  /** numbers that the job told of itself, such as its loss (sharewell.report_metric), at most 4; empty: it told none */
+  metrics: ({
+    name: string;
+    /** the last that was told; between -1e30 and 1e30 */
+    value: number;
+    /** that it was told for; null: none was named */
+    step: number | null;
+    /** when it was told. Unix milliseconds. */
+    time_ms: number;
+    /** in order of time, at most 240: the longer its life, the more time is in each; never empty */
+    points: {
+      /** Unix milliseconds. */
+      from_ms: number;
+      /** Unix milliseconds. */
+      to_ms: number;
+      /** the mean of what was told in that time */
+      value: number;
+    }[];
+  })[];
   /** observed: the mean between its first step and its last */
   steps_per_second: number | null;
   /** observed while it had its GPUs to itself */

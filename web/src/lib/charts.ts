@@ -29,6 +29,7 @@ export interface ChartData {
   lines: Line[];
   band: Band | null;
   stretches?: Stretch[];
+  around?: boolean;  // the axis goes around what is drawn, wherever 0 is
   from: number;
   to: number;
 }
@@ -102,7 +103,15 @@ function clockTick(seconds: number, range: number): string {
 }
 
 function tick(value: number): string {
+  if (Math.abs(value) >= 1e7) return value.toExponential(2);
   return Math.abs(value) >= 1000 ? `${+(value / 1000).toFixed(1)}k` : String(+value.toPrecision(3));
+}
+
+/** Numbers that hardly differ, for their size, have no marks between them. */
+export function rangeAround(least: number, most: number): [number, number] {
+  const middle = least / 2 + most / 2;
+  const half = Math.max((most - least) * 0.54, Math.abs(middle) * 1e-6, 1e-9);
+  return [middle - half, middle + half];
 }
 
 export class Chart {
@@ -114,7 +123,7 @@ export class Chart {
 
   constructor(data: ChartData, private readonly sync: string) {
     this.data = data;
-    this.element = h("div", { class: "chart", "data-keep": true, role: "group", "aria-label": `${data.title}, ${data.unit}` },
+    this.element = h("div", { class: "chart", "data-keep": true, role: "group", "aria-label": [data.title, data.unit].filter(Boolean).join(", ") },
                      h("h3", {}, data.title, h("span", { class: "dim" }, ` ${data.unit}`)), this.holder);
     this.watch.observe(this.element);
     this.make();
@@ -146,7 +155,7 @@ export class Chart {
       legend: { live: true },
       scales: {
         x: { time: true, range: () => [this.data.from / 1000, this.data.to / 1000] },
-        y: { range: (_plot, _least, top) => [0, (Math.max(top ?? 0, most) || (data.unit.startsWith("%") ? 100 : 1)) * 1.08] },
+        y: { range: (_plot, least, top) => data.around ? rangeAround(least ?? 0, top ?? 0) : [0, (Math.max(top ?? 0, most) || (data.unit.startsWith("%") ? 100 : 1)) * 1.08] },
       },
       axes: [{ ...axis, space: 70, values: (_plot, times) => times.map((time) => clockTick(time, data.to - data.from)) }, { ...axis, size: 46, values: (_plot, values) => values.map(tick) }],
       series: [
@@ -154,7 +163,7 @@ export class Chart {
         ...lines.map((line, i) => ({
           label: line.name, stroke: cssColour(`--c${i}`), width: 1.6, spanGaps: false,
           points: { show: line.points.length < 3 },
-          value: (_plot: uPlot, value: number | null) => (value === null ? "" : `${+value.toPrecision(4)} ${data.unit}`),
+          value: (_plot: uPlot, value: number | null) => (value === null ? "" : `${+value.toPrecision(4)} ${data.unit}`.trim()),
         })),
       ],
       hooks: { drawClear: [(plot) => {

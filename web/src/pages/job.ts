@@ -1,7 +1,7 @@
 // One job: its life, where it is and why, what was believed of it beside what was seen, its speed, its samples and its log.
 import { ApiError, get, hasToken, onToken, post, wordsOf } from "../lib/api";
 import type { Job, Neighbours, Samples, Speed, Why } from "../lib/api_types";
-import { Chart } from "../lib/charts";
+import { Chart, type ChartData } from "../lib/charts";
 import { h, show } from "../lib/dom";
 import { bytes, clock, duration, guestInWords, nameOf, number, percent, plain, shellWords, slowerThanPredicted, times, toldInWords, until as untilTime, UNKNOWN } from "../lib/format";
 import { live } from "../lib/live";
@@ -13,7 +13,7 @@ import { lifeOf } from "./job_life";
 import { neighboursCard } from "./job_neighbours";
 import { logView } from "./job_log";
 import { chartsOf } from "./job_samples";
-import { speedChart, speedLegend, speedWords } from "./job_speed";
+import { metricCharts, speedChart, speedLegend, speedWords } from "./job_speed";
 
 const SAMPLES_EVERY = 5000;
 
@@ -82,8 +82,8 @@ function whyCard(job: Job, why: Why | null): HTMLElement {
 export const jobPage: MakePage = (at, argument) => {
   const id = Number(argument);
   const until = new Until();
-  const charts = new Map<string, Chart>();
-  const head = h("div"), body = h("div"), samplesAt = h("div", { class: "charts" }), samplesSaid = h("div"), besideAt = h("div"), speedSaid = h("div"), speedAt = h("div"), speedKey = h("div");
+  const charts = new Map<string, Chart>(), metrics = new Map<string, Chart>();
+  const head = h("div"), body = h("div"), samplesAt = h("div", { class: "charts" }), samplesSaid = h("div"), besideAt = h("div"), speedSaid = h("div"), speedAt = h("div"), speedKey = h("div"), metricsCard = h("div"), metricsAt = h("div", { class: "charts" });
   let job: Job | null = null, why: Why | null = null, neighbours: Neighbours | null = null, speed: Speed | null = null, speedDrawn: Chart | null = null, said = "", asking = false;
 
   const act = async (action: string) => {
@@ -133,9 +133,21 @@ export const jobPage: MakePage = (at, argument) => {
     asking = false;
   };
 
+  const put = (data: ChartData, among: Map<string, Chart>, into: HTMLElement, name: string) => {
+    const chart = among.get(name);
+    if (chart) return chart.update(data);
+    const made = new Chart(data, `job-${id}`);
+    among.set(name, made);
+    into.append(made.element);
+    made.make();
+  };
+
   const drawSpeed = () => {
     const data = speed === null ? null : speedChart(speed);
     draw();
+    const told = speed === null ? new Map<string, ChartData>() : metricCharts(speed);
+    if (told.size > 0 && metrics.size === 0) show(metricsCard, card("Told by the job", { id: "metrics" }, metricsAt));
+    told.forEach((metric, name) => put(metric, metrics, metricsAt, name));
     if (data === null) return;
     if (speedDrawn) return speedDrawn.update(data);
     speedDrawn = new Chart(data, `job-${id}`);
@@ -162,17 +174,7 @@ export const jobPage: MakePage = (at, argument) => {
       lastSamples = Date.now();
       if (until.over || !job) return;
       const drawn = chartsOf(job, samples);
-      for (const data of drawn.charts) {
-        const chart = charts.get(data.title);
-        if (chart) {
-          chart.update(data);
-        } else {
-          const made = new Chart(data, `job-${id}`);
-          charts.set(data.title, made);
-          samplesAt.append(made.element);
-          made.make();
-        }
-      }
+      for (const data of drawn.charts) put(data, charts, samplesAt, data.title);
       show(samplesSaid,
         drawn.charts.length === 0 ? note("Unknown: the store has no samples of this time yet.") : note(
           "Lines named after the job are its own; the others are of its GPU or machine, with whatever else ran there. ",
@@ -185,7 +187,7 @@ export const jobPage: MakePage = (at, argument) => {
   };
 
   show(head, note("Asking the server …"));
-  at.append(head, body, card("Speed over its life", { id: "speed" }, speedSaid, speedAt, speedKey), besideAt, card("Samples", { id: "samples" }, samplesSaid, samplesAt), card("Log", { id: "log-card" }, logView(id, until)));
+  at.append(head, body, card("Speed over its life", { id: "speed" }, speedSaid, speedAt, speedKey), metricsCard, besideAt, card("Samples", { id: "samples" }, samplesSaid, samplesAt), card("Log", { id: "log-card" }, logView(id, until)));
   until.add(live.stream.onEvent((event) => {
     if (event === null || event.job === id || event.job === 0) void ask();
   }));
@@ -193,11 +195,12 @@ export const jobPage: MakePage = (at, argument) => {
   until.add(onToken(() => void ask()));
   until.every(1000, draw);
   until.every(SAMPLES_EVERY, () => void askSamples());
-  const recolour = () => [...charts.values(), ...(speedDrawn ? [speedDrawn] : [])].forEach((chart) => chart.make());
+  const recolour = () => [...charts.values(), ...metrics.values(), ...(speedDrawn ? [speedDrawn] : [])].forEach((chart) => chart.make());
   window.addEventListener("themechange", recolour);
   until.add(() => window.removeEventListener("themechange", recolour));
   until.add(() => {
     charts.forEach((chart) => chart.destroy());
+    metrics.forEach((chart) => chart.destroy());
     speedDrawn?.destroy();
   });
   void ask().then(askSamples);

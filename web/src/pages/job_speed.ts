@@ -36,6 +36,17 @@ export function speedChart(speed: Speed): ChartData | null {
   };
 }
 
+/** What the job told of itself, such as its loss: a chart for each, by its name. */
+export function metricCharts(speed: Speed): Map<string, ChartData> {
+  return new Map(speed.metrics.flatMap(({ name, points }): [string, ChartData][] => {
+    const first = points[0], last = points.at(-1);
+    return first === undefined || last === undefined ? [] : [[name, {
+      title: name, unit: "", around: true, from: first.from_ms, to: Math.max(last.to_ms, first.from_ms + 1000), band: null,
+      lines: [{ name, points: points.map((point) => [(point.from_ms + point.to_ms) / 2, point.value]) }],
+    }]];
+  }));
+}
+
 function predictedWords(speed: Speed): string {
   const { prediction } = speed;
   if (prediction === null) return "nothing was predicted";

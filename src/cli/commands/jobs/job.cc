@@ -1,5 +1,6 @@
 #include "cli/args/server_flags.h"
 #include "cli/args/when.h"
+#include "cli/client/server_answers.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
@@ -29,7 +30,14 @@ class JobCommand : public Command {
     std::vector<core::JobRecord> one = {std::move(*job)};
     const auto gpus = client.Gpus();
     if (gpus) report::PutNeighbours(one, *gpus);
-    return PrintText(report::JobPage(one[0], platform::UnixNow(), TextWidth()));
+    report::JobSpeed speed;
+    if (one[0].attempt > 0) {  // a server of an older version does not know it
+      const auto body = client.Get(fmt::format("/jobs/{}/speed", number));
+      if (auto told = body ? SpeedFromAnswer(*body) : core::Result<report::JobSpeed>()) {
+        speed = std::move(*told);
+      }
+    }
+    return PrintText(report::JobPage(one[0], platform::UnixNow(), TextWidth(), speed.metrics));
   }
 
  private:

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +17,7 @@
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
+#include "core/numbers/random.h"
 #include "core/result.h"
 #include "interference/interference.h"
 #include "platform/files/write_file.h"
@@ -30,6 +33,19 @@ constexpr double kMostStandInSteps = 1e9;
 constexpr double kMostKernel = 1e6;  // microseconds
 constexpr std::chrono::milliseconds kLookEvery{500};
 constexpr std::chrono::seconds kPrintEvery{5};
+constexpr std::chrono::seconds kTellLossEvery{1};
+
+// Opened as report_step() does: a full pipe drops a line and holds nobody up. -1: there is none.
+int OpenPipe(const char* variable) {
+  const char* path = std::getenv(variable);
+  return path == nullptr ? -1 : ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+}
+
+// Made up: it falls as the loss of a training does, with a little noise.
+double LossAt(double part, std::int64_t step) {
+  const double noise = core::Uniform(static_cast<std::uint64_t>(step)) - 0.5;
+  return 0.4 + 2.6 * std::exp(-4 * part) + 0.08 * noise;
+}
 
 // What it does to its GPU and feels of others, as one line of a file.
 std::string LoadLine(const core::Demand& demand) {
@@ -74,11 +90,8 @@ class StandInCommand : public Command {
     if (!loads_.empty() && number_ > 0) {
       RETURN_IF_ERROR(platform::WriteFile(LoadOf(number_).string(), LoadLine(demand_)));
     }
-    const char* path = std::getenv("SHAREWELL_PROGRESS");
-    // Opened as report_step() does: a full pipe drops a step and holds nobody up.
-    const int pipe =
-        path == nullptr ? -1 : ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
-    auto next = steady_clock::now(), look = next, print = next + kPrintEvery;
+    const int pipe = OpenPipe("SHAREWELL_PROGRESS"), metrics = OpenPipe("SHAREWELL_METRICS");
+    auto next = steady_clock::now(), look = next, print = next + kPrintEvery, loss = next;
     double speed = 1;
     const auto count = static_cast<std::int64_t>(count_);
     for (std::int64_t step = 1; step <= count; ++step) {
@@ -91,6 +104,12 @@ class StandInCommand : public Command {
       std::this_thread::sleep_until(next);
       const std::string told = fmt::format("{}\n", step);
       if (pipe >= 0) (void)!::write(pipe, told.data(), told.size());
+      if (metrics >= 0 && steady_clock::now() >= loss) {
+        const std::string line =
+            fmt::format("loss {:.4f} {}\n", LossAt(static_cast<double>(step) / count_, step), step);
+        (void)!::write(metrics, line.data(), line.size());
+        loss += kTellLossEvery;
+      }
       if (steady_clock::now() < print) continue;
       print += kPrintEvery;
       RETURN_IF_ERROR(WriteOut(

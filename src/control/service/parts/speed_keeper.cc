@@ -12,8 +12,11 @@ constexpr core::Seconds kReadAgain{10};
 
 }  // namespace
 
-void SpeedKeeper::Count(core::SpeedHistory& history, const core::JobRecord& job,
-                        const engine::StepCount& told) const {
+void SpeedKeeper::Hear(core::SpeedHistory& history, const core::JobRecord& job,
+                       const engine::Heard& heard) const {
+  for (const core::ToldMetric& metric : heard.metrics) history.Hear(metric);
+  if (!heard.steps) return;
+  const engine::StepCount& told = *heard.steps;
   // A pause ends what was counted as a new run does.
   const core::UnixMillis since = std::max(job.resumed.value_or(0), job.paused_at.value_or(0));
   history.Count({parts_.wall(told.first_at), told.first}, {parts_.wall(told.told_at), told.steps},
@@ -36,34 +39,34 @@ bool SpeedKeeper::Know(std::int64_t number, core::Seconds now) {
   return true;
 }
 
-void SpeedKeeper::Look(const LiveJob& job, const std::optional<engine::StepCount>& told,
-                       core::Seconds now, std::vector<std::int64_t> beside) {
+void SpeedKeeper::Look(const LiveJob& job, const engine::Heard& heard, core::Seconds now,
+                       std::vector<std::int64_t> beside) {
   const std::int64_t number = job.record.number;
   if (!Know(number, now)) return;
   const platform::MutexLock lock(mutex_);
   Kept& kept = kept_.at(number);
-  if (told) Count(kept.history, job.record, *told);
+  Hear(kept.history, job.record, heard);
   const core::UnixMillis at = parts_.wall(now);
   kept.history.Look(at, std::move(beside));
-  if (kept.history.points().empty()) return;
-  const core::UnixMillis life = at - kept.history.points().front().from;
+  const auto begin = kept.history.Begin();
+  if (!begin) return;
+  const core::UnixMillis life = at - *begin;
   if (at - kept.stored < std::max(kKeepEvery, life / kKeepOfLife)) return;
   Keep(number, kept, at);
 }
 
 void SpeedKeeper::Keep(std::int64_t number, Kept& kept, core::UnixMillis now) {
   kept.stored = now;
-  if (!kept.history.points().empty()) parts_.outbox.AddSpeed(number, kept.history);
+  if (kept.history.Begin()) parts_.outbox.AddSpeed(number, kept.history);
 }
 
-std::optional<double> SpeedKeeper::End(const LiveJob& job,
-                                       const std::optional<engine::StepCount>& told,
+std::optional<double> SpeedKeeper::End(const LiveJob& job, const engine::Heard& heard,
                                        core::Seconds now) {
   // Also of one that ends before it is looked at for the first time.
   if (!Know(job.record.number, now)) return std::nullopt;
   const platform::MutexLock lock(mutex_);
   Kept& kept = kept_.at(job.record.number);
-  if (told) Count(kept.history, job.record, *told);
+  Hear(kept.history, job.record, heard);
   Keep(job.record.number, kept, kept.stored);
   return kept.history.PerSecond();
 }

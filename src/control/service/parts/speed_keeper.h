@@ -1,6 +1,7 @@
-// SpeedKeeper: how fast each job that ran here stepped over its life, until the end of the job is
-// stored. It is stored with that end, and now and then before: a server that is killed loses
-// resolution of the last minutes, and no step. The loop's thread, but for Of.
+// SpeedKeeper: how fast each job that ran here stepped over its life, and what it told of itself,
+// until the end of the job is stored. It is stored with that end, and now and then before: a server
+// that is killed loses resolution of the last minutes and the metrics that were told in them, and
+// no step. The loop's thread, but for Of.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +30,13 @@ class SpeedKeeper {
   };
   explicit SpeedKeeper(Parts parts) : parts_(std::move(parts)) {}
 
-  // A job that runs, once a second: what it told of its steps (absent: nothing), and who is beside
-  // it. Of one that an earlier server knew, what that one stored goes on.
-  void Look(const LiveJob& job, const std::optional<engine::StepCount>& told, core::Seconds now,
+  // A job that runs, once a second: what it told, and who is beside it. Of one that an earlier
+  // server knew, what that one stored goes on.
+  void Look(const LiveJob& job, const engine::Heard& heard, core::Seconds now,
             std::vector<std::int64_t> beside);
   // A run of it has ended, and what was seen is owed to the store. Its steps a second over all of
   // its life; absent: unknown.
-  std::optional<double> End(const LiveJob& job, const std::optional<engine::StepCount>& told,
-                            core::Seconds now);
+  std::optional<double> End(const LiveJob& job, const engine::Heard& heard, core::Seconds now);
   void KeepAll();  // the server ends
   void Forget(std::int64_t number);
   // So far. Absent: it has not run here, or its end is stored. Any thread.
@@ -47,8 +47,8 @@ class SpeedKeeper {
     core::SpeedHistory history;
     core::UnixMillis stored = 0;  // when it last was
   };
-  void Count(core::SpeedHistory& history, const core::JobRecord& job,
-             const engine::StepCount& told) const;
+  void Hear(core::SpeedHistory& history, const core::JobRecord& job,
+            const engine::Heard& heard) const;
   // False: what an earlier server stored cannot be read now.
   bool Know(std::int64_t number, core::Seconds now);
   void Keep(std::int64_t number, Kept& kept, core::UnixMillis now);

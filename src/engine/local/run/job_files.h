@@ -15,13 +15,18 @@ constexpr char kEndingFile[] = "ending";      // its time limit is over: it was 
 constexpr char kExitFile[] = "exit";          // how it ended; "key value" lines
 constexpr char kProgressFile[] = "progress";  // a FIFO: the job tells of its steps there
 constexpr char kWatchFile[] = "watch";        // a FIFO: the watcher inside the job speaks there
+constexpr char kMetricsFile[] = "metrics";    // a FIFO: the job tells its metrics there
 constexpr char kTerminalFile[] = "terminal";  // socket, until its client is there
 constexpr char kStepsFile[] = "steps";        // how many; "N N", each of 19 digits
-constexpr char kToldFile[] = "told";          // what the watcher told, but for its counts
-constexpr char kPauseFile[] = "pause";        // its pauses (pause_file.h); not there: never paused
+constexpr char kMetricsToldFile[] = "metrics_told";  // the last of each; below
+constexpr char kToldFile[] = "told";                 // what the watcher told, but for its counts
+constexpr char kPauseFile[] = "pause";  // its pauses (pause_file.h); not there: never paused
 constexpr char kPauseLockFile[] = "pause.lock";  // flocked by who pauses or resumes it just now
 
 constexpr unsigned kStepsBytes = 19 + 1 + 19 + 1;
+// "NAME TIME VALUE STEP", STEP -1 where none was told, each with a newline, and blanks up to so
+// many bytes; the same once more.
+constexpr unsigned kMetricsBytes = 384;
 // A told step has at most 256 KiB; the rest is for the heads of its pieces and a few other lines.
 constexpr unsigned kMostToldBytes = 288 << 10;
 constexpr char kReportsLine[] = "by report_step\n";  // the job counts its steps itself

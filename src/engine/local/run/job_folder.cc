@@ -16,6 +16,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/text/parse_number.h"
 #include "core/text/quoted.h"
 #include "engine/local/run/job_files.h"
 #include "platform/process/process_handle.h"
@@ -264,13 +265,59 @@ std::optional<JobExit> ParseExit(std::string_view text) {
   return exit;
 }
 
-std::optional<double> ReadSteps(const std::string& folder) {
-  // It is overwritten in place: whoever looks in that moment looks again.
+namespace {
+
+// Of a file that is overwritten in place: whoever looks in that moment looks again.
+template <class Parse>
+auto ReadTwice(const std::string& path, Parse&& parse) -> decltype(parse(std::string_view())) {
   for (int i = 0; i < 3; ++i) {
-    const auto text = ReadSmall(folder + "/" + kStepsFile);
-    if (const auto steps = text ? ParseSteps(*text) : std::nullopt) return steps;
+    const auto text = ReadSmall(path);
+    if (!text) return std::nullopt;
+    if (auto whole = parse(*text)) return whole;
   }
   return std::nullopt;
+}
+
+// "loss 1700000000000 0.412 1200"
+std::optional<core::ToldMetric> ParseMetric(std::string_view line) {
+  const auto next = [&] {
+    const auto word = line.substr(0, line.find(' '));
+    line.remove_prefix(std::min(line.size(), word.size() + 1));
+    return word;
+  };
+  core::ToldMetric told;
+  told.name = next();
+  const auto at = WholeNumber<std::int64_t>(next());
+  const auto value = core::FiniteNumber(next());
+  const auto step = WholeNumber<std::int64_t>(next());
+  if (!at || !value || !step || !line.empty()) return std::nullopt;
+  told.at = *at;
+  told.value = *value;
+  if (*step != -1) told.step = *step;
+  return core::IsToldMetric(told) ? std::optional(told) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> ReadSteps(const std::string& folder) {
+  return ReadTwice(folder + "/" + kStepsFile, ParseSteps);
+}
+
+std::optional<std::vector<core::ToldMetric>> ReadMetrics(const std::string& folder) {
+  return ReadTwice(folder + "/" + kMetricsToldFile, ParseMetrics);
+}
+
+std::optional<std::vector<core::ToldMetric>> ParseMetrics(std::string_view text) {
+  const auto half = text.substr(0, kMetricsBytes);
+  if (text.size() != 2 * kMetricsBytes || half != text.substr(kMetricsBytes)) return std::nullopt;
+  std::vector<core::ToldMetric> all;
+  for (std::string_view rest = half; rest.find('\n') != rest.npos;) {
+    auto told = ParseMetric(rest.substr(0, rest.find('\n')));
+    if (!told || all.size() >= core::kMostMetrics) return std::nullopt;
+    all.push_back(std::move(*told));
+    rest.remove_prefix(rest.find('\n') + 1);
+  }
+  return all;
 }
 
 std::string ReadTold(const std::string& folder, std::size_t from) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/job_metrics.h"
 #include "core/result.h"
 #include "core/units.h"
 #include "engine/local/run/pause_file.h"
@@ -101,6 +102,9 @@ std::optional<JobExit> ParseExit(std::string_view text);
 // Steps that the job has told of; absent: not known.
 std::optional<double> ReadSteps(const std::string& folder);
 std::optional<double> ParseSteps(std::string_view text);
+// The last of each number that the job has told of itself. Absent: not known.
+std::optional<std::vector<core::ToldMetric>> ReadMetrics(const std::string& folder);
+std::optional<std::vector<core::ToldMetric>> ParseMetrics(std::string_view text);
 // What the job's watcher told, from that byte on (platform/files/watch_lines.h).
 std::string ReadTold(const std::string& folder, std::size_t from);
 // Whether it is paused, and since when.

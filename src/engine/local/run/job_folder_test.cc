@@ -84,5 +84,33 @@ TEST(JobFolder, F7_AHalfWrittenCountOfStepsIsNone) {
   EXPECT_EQ(ReadSteps(folder.path()), 42);
 }
 
+std::string MetricsFile(std::string text) {
+  text.resize(384, ' ');
+  return text + text;
+}
+
+TEST(JobFolder, WhatAJobToldOfItselfIsReadWholeOrNotAtAll) {
+  const std::string file = MetricsFile("loss 1700000000000 0.412 1200\neval/acc 5 -1e-05 -1\n");
+  const auto told = ParseMetrics(file);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(*told, (std::vector<core::ToldMetric>{{"loss", 1'700'000'000'000, 0.412, 1200},
+                                                  {"eval/acc", 5, -1e-5, {}}}));
+  EXPECT_TRUE(ParseMetrics(MetricsFile("")).value().empty());
+  for (std::size_t n = 0; n < file.size(); ++n) EXPECT_FALSE(ParseMetrics(file.substr(0, n)));
+  std::string torn = file;
+  torn[20] = '9';
+  EXPECT_FALSE(ParseMetrics(torn));
+  for (const char* line :
+       {"loss", "loss 5", "loss 5 1", "loss x 1 1", "loss 5 nan 1", "loss 5 1 x", "loss 5 1 1 1",
+        "loss -5 1 1", "l ss 5 1 1", " 5 1 1", "loss 5 1 -2", "loss 99999999999999999999 1 1"}) {
+    EXPECT_FALSE(ParseMetrics(MetricsFile(line + std::string("\n")))) << line;
+  }
+  EXPECT_FALSE(ParseMetrics(MetricsFile("a 1 1 1\nb 1 1 1\nc 1 1 1\nd 1 1 1\ne 1 1 1\n")));
+  const platform::TestFolder folder;
+  EXPECT_FALSE(ReadMetrics(folder.path()));
+  folder.Write("metrics_told", file);
+  EXPECT_EQ(ReadMetrics(folder.path()), told);
+}
+
 }  // namespace
 }  // namespace sharewell::engine
