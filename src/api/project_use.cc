@@ -39,11 +39,15 @@ std::optional<std::string> ProjectInWords(const core::Projects& projects,
   if (projects.empty() || job.phase != core::Phase::kWaiting) return std::nullopt;
   const std::size_t p = core::ProjectOf(projects, job.user.name, job.asked.project).index();
   const ProjectUse use = UseOfProjects(projects, service)[p];
+  std::string what = use.has_share() ? "projects below theirs go first"
+                                     : "it goes before projects that have theirs";
+  if (projects[p].reclaims) {
+    what += use.has_share() ? ", and take back what others borrowed"
+                            : ", and takes back what others borrowed";
+  }
   return fmt::format(
       "it counts to project {}, which has {:.3g} of the GPUs in use and a share of {:.3g}: {}",
-      projects[p].name, use.gpus_in_use, use.gpus_of_share,
-      use.has_share() ? "projects below theirs go first"
-                      : "it goes before projects that have theirs");
+      projects[p].name, use.gpus_in_use, use.gpus_of_share, what);
 }
 
 }  // namespace sharewell::api

@@ -50,6 +50,15 @@ TEST(ProjectUse, OfASharedGpuEachHasItsPartAndWaitingJobsAreCounted) {
               Optional(std::string("it counts to project speech, which has 1 of the GPUs in use "
                                    "and a share of 1: projects below theirs go first")));
   EXPECT_EQ(ProjectInWords(kShared, *service.jobs.Find(1), service), std::nullopt) << "it runs";
+  core::Projects reclaim = kShared;
+  for (core::Project& project : reclaim) project.reclaims = true;
+  EXPECT_THAT(
+      *ProjectInWords(reclaim, *service.jobs.Find(3), service),
+      ::testing::EndsWith(
+          "a share of 1: projects below theirs go first, and take back what others borrowed"));
+  EXPECT_THAT(*ProjectInWords(reclaim, *service.jobs.Find(4), service),
+              ::testing::EndsWith("it goes before projects that have theirs, and takes back what "
+                                  "others borrowed"));
 }
 
 TEST(ProjectUse, WithoutProjectsThereIsNothingToSay) {

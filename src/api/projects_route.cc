@@ -16,6 +16,7 @@ void AddProjectsRoute(ApiImpl& api) {
     std::vector<core::ProjectId> mine;
     if (who && !projects.empty()) mine = core::ProjectsOf(projects, who->name);
     return SchemaAnswer([&](json::Writer& writer) {
+      writer.Field("reclaim", core::Reclaim(projects));
       writer.Key("projects");
       writer.List([&] {
         for (std::size_t p = 0; p < projects.size(); ++p) {

@@ -16,6 +16,7 @@ namespace sharewell::catalogue {
 namespace {
 
 constexpr std::size_t kMostProjects = 1000, kMostUsers = 10'000, kMostLetters = 64;
+constexpr const char* kReclaim = "reclaim";
 constexpr double kWhole = 1 + 1e-9;  // tenths do not sum to one exactly
 
 bool IsProjectName(std::string_view name) {
@@ -66,15 +67,34 @@ void ReadUsers(TomlTable& table, core::Project& project) {
   project.users = *users;
 }
 
+// reclaim stands among the projects, so none has that name.
+bool ReadReclaim(TomlTable& all) {
+  const toml::node* node = all.table().get(kReclaim);
+  if (node == nullptr) return false;
+  if (!node->is_boolean()) {
+    all.FailAt(*node,
+               node->is_table()
+                   ? "'reclaim' says whether projects take back what others borrowed, so no "
+                     "project has that name: take another one"
+                   : "reclaim must be true or false: with reclaim = true projects below their "
+                     "share take back what others borrowed");
+    return false;
+  }
+  return *node->value<bool>();
+}
+
 }  // namespace
 
 core::Projects ProjectsIn(TomlTable& top) {
   const toml::table* given = top.Table("projects");
   if (given == nullptr) return {};
   TomlTable all(*given, top.file(), "[projects]", top.error());
+  const bool reclaims = ReadReclaim(all);
+  if (top.error()) return {};
   std::vector<core::Project> named;
   double sum = 0;
   for (const auto& [name, node] : all.InOrder()) {
+    if (name == kReclaim) continue;
     const toml::table* table = node->as_table();
     if (table == nullptr) {
       all.FailAt(*node,
@@ -94,7 +114,7 @@ core::Projects ProjectsIn(TomlTable& top) {
     } else if (named.size() == kMostProjects) {
       all.FailAt(*node, fmt::format("more than {} projects; leave some out", kMostProjects));
     }
-    core::Project project{name, 0, {}};
+    core::Project project{name, 0, {}, reclaims};
     TomlTable inner(*table, top.file(), fmt::format("[projects.{}]", name), top.error());
     inner.AllowOnly({"share", "users"});
     ReadShare(inner, project);
@@ -108,6 +128,12 @@ core::Projects ProjectsIn(TomlTable& top) {
       return {};
     }
     named.push_back(std::move(project));
+  }
+  if (reclaims && named.empty()) {
+    all.Fail(kReclaim,
+             "reclaim says what projects do, and there are none: write [projects.NAME] with share "
+             "and users, or take reclaim out");
+    return {};
   }
   return core::WithDefault(std::move(named));
 }

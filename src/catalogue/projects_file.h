@@ -1,4 +1,5 @@
-// [projects.NAME] of sharewell.toml (docs/formats/settings.md): its share and its users.
+// [projects] of sharewell.toml (docs/projects.md): whether they reclaim, and of each its share and
+// its users.
 #pragma once
 
 #include <string>

@@ -40,6 +40,27 @@ TEST(ProjectsFile, AServersWholeFileWillDo) {
             "no error");
 }
 
+TEST(ProjectsFile, ReclaimIsOfAllProjects) {
+  EXPECT_FALSE(core::Reclaim(*ParseProjects(kTwoProjects, "p.toml")));
+  const auto with = [](const std::string& line) { return "[projects]\n" + line + kTwoProjects; };
+  const auto parsed = ParseProjects(with("reclaim = true"), "p.toml");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  ASSERT_EQ(parsed->size(), 3U) << "it is no project";
+  EXPECT_TRUE(core::Reclaim(*parsed));
+  EXPECT_FALSE(core::Reclaim(*ParseProjects(with("reclaim = false"), "p.toml")));
+  for (const char* wrong : {"reclaim = \"yes\"", "reclaim = 1", "reclaim = []"}) {
+    EXPECT_THAT(ProjectsError(with(wrong)),
+                AllOf(HasSubstr("line 2"), HasSubstr("reclaim must be true or false")));
+  }
+  EXPECT_THAT(ProjectsError("[projects.reclaim]\nshare = 0.5\nusers = [\"ann\"]"),
+              HasSubstr("no project has that name: take another one"));
+  EXPECT_THAT(ProjectsError("[projects]\nreclaim = true"),
+              HasSubstr("there are none: write [projects.NAME]"));
+  EXPECT_THAT(ProjectsError(std::string(kTwoProjects) + "reclaim = true"),
+              HasSubstr("[projects.speech]"))
+      << "it stands in [projects]";
+}
+
 TEST(ProjectsFile, TenTenthsAreOne) {
   std::string text;
   for (int i = 0; i < 10; ++i) {

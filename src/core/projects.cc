@@ -11,7 +11,7 @@ Projects WithDefault(std::vector<Project> named) {
   double left = 1;
   for (const Project& project : named) left -= project.share;
   Projects all;
-  all.push_back({std::string(kDefaultProject), std::max(0.0, left), {}});
+  all.push_back({std::string(kDefaultProject), std::max(0.0, left), {}, named.front().reclaims});
   std::move(named.begin(), named.end(), std::back_inserter(all));
   return all;
 }
@@ -46,6 +46,8 @@ std::vector<Ratio> SharesOf(const Projects& projects) {
   for (const Project& project : projects) shares.push_back(project.share);
   return shares;
 }
+
+bool Reclaim(const Projects& projects) { return !projects.empty() && projects.front().reclaims; }
 
 std::vector<double> GpusInUse(const Snapshot& snapshot, std::size_t projects) {
   std::vector<double> gpus(projects);

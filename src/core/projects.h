@@ -22,6 +22,8 @@ struct Project {
   std::string name;
   Ratio share = 0;  // of all GPUs, 0 to 1
   std::vector<std::string> users;
+  // While it is below its share its jobs take back what others borrowed. Of all projects alike.
+  bool reclaims = false;
 
   friend bool operator==(const Project&, const Project&) = default;
 };
@@ -39,6 +41,8 @@ std::vector<ProjectId> ProjectsOf(const Projects& projects, std::string_view use
 ProjectId ProjectOf(const Projects& projects, std::string_view user, std::string_view asked);
 std::optional<ProjectId> ProjectNamed(const Projects& projects, std::string_view name);
 std::vector<Ratio> SharesOf(const Projects& projects);
+// They take back what others borrowed.
+bool Reclaim(const Projects& projects);
 
 // The GPUs that each of so many projects has in use: of a GPU that several jobs share, each has an
 // equal part.

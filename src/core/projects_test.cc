@@ -22,6 +22,14 @@ TEST(Projects, TheDefaultOneHasWhatTheOthersLeave) {
   EXPECT_EQ(WithDefault({{"all", 1, {"ann"}}})[0].share, 0);
 }
 
+TEST(Projects, TheDefaultOneReclaimsAsTheOthersDo) {
+  EXPECT_FALSE(Reclaim(kTwoProjects));
+  EXPECT_FALSE(Reclaim({}));
+  const Projects all = WithDefault({{"vision", 0.5, {"ann"}, true}});
+  EXPECT_TRUE(Reclaim(all));
+  EXPECT_TRUE(all[0].reclaims && all[1].reclaims);
+}
+
 TEST(Projects, AUserIsInThoseThatNameHimOrInTheDefaultOne) {
   EXPECT_THAT(ProjectsOf(kTwoProjects, "ann"), ElementsAre(ProjectId(1)));
   EXPECT_THAT(ProjectsOf(kTwoProjects, "bob"), ElementsAre(ProjectId(1), ProjectId(2)));

@@ -100,6 +100,10 @@ std::string WordsFor(const reason::Tail& r, const std::string&) {
 std::string WordsFor(const reason::Preempted&, const std::string& other) {
   return "gave its place to " + OrAnotherJob(other);
 }
+std::string WordsFor(const reason::Reclaimed&, const std::string& other) {
+  return fmt::format("gave its place to {}, whose project was below its share of the GPUs",
+                     OrAnotherJob(other));
+}
 std::string WordsFor(const reason::GivesWay&, const std::string& other) {
   return fmt::format("slowed, because {}, which trains, starved", other);
 }

@@ -91,6 +91,11 @@ struct Preempted {
   JobId by = {};
   friend bool operator==(const Preempted&, const Preempted&) = default;
 };
+// Its project had borrowed the place, which the project of another job was short of.
+struct Reclaimed {
+  JobId by = {};
+  friend bool operator==(const Reclaimed&, const Reclaimed&) = default;
+};
 // A CPU-only job slowed for a training job that starves.
 struct GivesWay {
   JobId to = {};
@@ -177,14 +182,16 @@ struct Infeasible {
 
 }  // namespace reason
 
-using Reason = std::variant<
-    reason::Order, reason::IdleGpu, reason::FirstFit, reason::GoodNeighbour, reason::AsGuest,
-    reason::GuestMoves, reason::BetterModel, reason::LeavesBetterModel, reason::ProfileAlone,
-    reason::AfterProfile, reason::MeasuredCores, reason::ToldCores, reason::FillsCores,
-    reason::Tail, reason::Preempted, reason::GivesWay, reason::Resumes, reason::Evicted,
-    reason::NoIdleGpu, reason::NoRoom, reason::NoGoodNeighbour, reason::NoPlaceForGuest,
-    reason::NoMemory, reason::WaitsForFaster, reason::NoCores, reason::NoHostMemory,
-    reason::OthersStay, reason::HeldBack, reason::BehindOthers, reason::Infeasible>;
+using Reason =
+    std::variant<reason::Order, reason::IdleGpu, reason::FirstFit, reason::GoodNeighbour,
+                 reason::AsGuest, reason::GuestMoves, reason::BetterModel,
+                 reason::LeavesBetterModel, reason::ProfileAlone, reason::AfterProfile,
+                 reason::MeasuredCores, reason::ToldCores, reason::FillsCores, reason::Tail,
+                 reason::Preempted, reason::Reclaimed, reason::GivesWay, reason::Resumes,
+                 reason::Evicted, reason::NoIdleGpu, reason::NoRoom, reason::NoGoodNeighbour,
+                 reason::NoPlaceForGuest, reason::NoMemory, reason::WaitsForFaster, reason::NoCores,
+                 reason::NoHostMemory, reason::OthersStay, reason::HeldBack, reason::BehindOthers,
+                 reason::Infeasible>;
 
 // The other job that the reason speaks of; not valid where there is none. In place, for who
 // renumbers jobs: null where the kind has none.

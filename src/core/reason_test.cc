@@ -40,7 +40,7 @@ TEST(OtherJob, IsFoundWhereAKindNamesOne) {
     *job = JobId(3);
     EXPECT_EQ(OtherJob(reason), JobId(3)) << "kind " << reason.index();
   }
-  EXPECT_EQ(named, 13);
+  EXPECT_EQ(named, 14);
   EXPECT_EQ(OtherJob(reason::NoMemory{GiB(2), GiB(1), GpuId(3)}), JobId()) << "that is a GPU";
 }
 

@@ -13,11 +13,13 @@
 #include "policy/gpu_set.h"
 #include "policy/ledger.h"
 #include "policy/line.h"
+#include "policy/next_key.h"
 #include "policy/paused_place.h"
 #include "policy/placement/shortage.h"
 #include "policy/pushers.h"
 #include "policy/reservations.h"
 #include "policy/sizing/adjust_cores.h"
+#include "policy/taking_back.h"
 
 namespace sharewell::policy {
 namespace {
@@ -47,11 +49,12 @@ struct ComposedMemo : Memo {
   Ledger nobody;                            // the empty cluster
   std::vector<std::optional<Reason>> told;  // by job: why it waits, as said last
   std::unique_ptr<Scratch> scratch;
-  std::uint64_t decision = 0;  // counts them
-  GpuSet changed;              // of this decision
-  JobId kept_for;              // of this decision
-  GpuId kept_gpu;              // of this decision: Context::kept_gpu
-  Reservations::Nodes opened;  // of this try
+  std::uint64_t decision = 0;    // counts them
+  GpuSet changed;                // of this decision
+  JobId kept_for;                // of this decision
+  GpuId kept_gpu;                // of this decision: Context::kept_gpu
+  Reservations::Nodes opened;    // of this try
+  Reservations::KeptNodes kept;  // of this decision
 };
 
 class Composed : public Policy {
@@ -93,6 +96,7 @@ class Composed : public Policy {
     ++memo.decision;
     memo.kept_for = {};
     memo.kept_gpu = {};
+    memo.kept.clear();
     Sync(snapshot, since_last, memo);
     DropInfeasible(snapshot, since_last, memo, plan);
     if (order_->Preempts()) {
@@ -101,12 +105,13 @@ class Composed : public Policy {
       AdjustCores(snapshot, *sizing_, memo.ledger, plan);
       FillFree(snapshot, memo, plan);
       PushOut(snapshot, memo, plan);
+      if (options_.projects_reclaim) TakeBackShares(snapshot, memo, plan);
     }
     PlaceCpuJobs(snapshot, memo.cpu_line, memo.ledger, sizing_->CpuJobsGiveWay(), order_->ByUser(),
                  plan, [&](JobId id, const Reason& reason) { Tell(memo, id, reason, plan); });
     ForgetWaitsOfStarted(plan);
-    plan.wake_at = placement_->WakeAt(ContextOf(snapshot, memo.ledger, memo));
-    if (order_->Preempts()) WakeForNextKey(snapshot, plan);
+    WakeBy(placement_->WakeAt(ContextOf(snapshot, memo.ledger, memo)), plan);
+    if (order_->Preempts()) WakeBy(NextKeyAt(snapshot, *order_, options_, plan), plan);
     memo.fresh = false;
     return plan;
   }
@@ -271,6 +276,7 @@ class Composed : public Policy {
       memo.kept_for = reservations.Keep(view);
       return false;
     });
+    memo.kept = reservations.kept();
   }
 
   // Where jobs may push others out by priority, and found no place: in turn.
@@ -284,6 +290,18 @@ class Composed : public Policy {
     for (const auto& [id, reason] : memo.pushers.TakeRefused()) {
       if (!memo.ledger.planned(id)) Tell(memo, id, reason, plan);
     }
+  }
+
+  // Where projects below their share found no place for their jobs, and others have borrowed
+  // theirs.
+  void TakeBackShares(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    const auto place = [&](const Ledger& ledger, const JobView& view) {
+      return PlaceOf(snapshot, ledger, memo, view);
+    };
+    const auto dropped = [&](JobId id) { return Dropped(plan, id); };
+    WakeBy(TakeBack({snapshot, options_.project_shares, memo.kept, place, dropped}, memo.line,
+                    memo.ledger, plan),
+           plan);
   }
 
   struct Kept {
@@ -306,6 +324,7 @@ class Composed : public Policy {
     }
     if (!soonest) return {*oldest, {}};
     for (NodeId node : soonest->nodes) memo.ledger.Close(snapshot, node);
+    memo.kept.push_back({*oldest, std::move(soonest->nodes)});
     return {*oldest, soonest->in};
   }
 
@@ -430,25 +449,6 @@ class Composed : public Policy {
       const auto it = passed_over.find(entry.id.value);
       if (it != passed_over.end()) Tell(memo, entry.id, it->second, plan);
     }
-  }
-
-  // While somebody waits: when the first of those who will run falls behind in the order.
-  void WakeForNextKey(const Snapshot& snapshot, Plan& plan) const {
-    const auto look = [&](JobId id) {
-      const auto in = order_->NextKeyIn(snapshot, snapshot.job(id));
-      if (!in) return;
-      const Seconds at = snapshot.now() + *in;
-      plan.wake_at = plan.wake_at ? std::min(*plan.wake_at, at) : at;
-    };
-    if (snapshot.waiting().size() + plan.stops.size() <= plan.starts.size()) return;
-    for (JobId id : snapshot.running()) {
-      look(id);
-      const JobView& view = snapshot.job(id);
-      if (!TooSoonToPause(snapshot, view, options_)) continue;
-      const Seconds at = view.since + options_.pause_after;
-      plan.wake_at = plan.wake_at ? std::min(*plan.wake_at, at) : at;
-    }
-    for (const auto& start : plan.starts) look(start.job);
   }
 
   std::string name_;

@@ -8,6 +8,9 @@
 // (backfilling as in EASY, Lifka 1995; one such job at a time, the oldest). `makes_room` keeps
 // nodes for several, and sooner (reservations.h).
 //
+// Where projects reclaim, a job of one below its share that found no place has that of jobs of
+// projects above theirs (taking_back.h).
+//
 // CPU-only jobs come after training jobs, on the node with the most cores left. Under a slimming
 // sizing a job that was measured while it runs is given the cores that it was seen to use.
 #pragma once

@@ -29,6 +29,8 @@ struct Options {
   // Of all GPUs, by project (core/projects.h): who is below its share goes first, of equal
   // priority. Empty: no job's project counts. For orders that do not preempt.
   std::vector<core::Ratio> project_shares = {};
+  // Projects below their share take back what others borrowed (taking_back.h).
+  bool projects_reclaim = false;
   // What is believed of interference: the model and the measured pairs, without the world's
   // residual.
   const interference::Interference* interference = nullptr;

@@ -49,6 +49,12 @@ JobId Reservations::Keep(const JobView& view, bool late) {
   return kept_.empty() ? JobId() : kept_.front().job;
 }
 
+Reservations::KeptNodes Reservations::kept() const {
+  KeptNodes all;
+  for (const Kept& kept : kept_) all.push_back({kept.job, kept.nodes});
+  return all;
+}
+
 void Reservations::KeepSoonest(const JobView& view) {
   std::optional<SoonFree> soonest;
   for (std::size_t m = 0; m < snapshot_.cluster().models().size(); ++m) {

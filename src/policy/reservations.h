@@ -37,6 +37,13 @@ class Reservations {
   core::JobId Keep(const core::JobView& view, bool late = false);
   // The oldest job, if it goes before all others; else not valid.
   core::JobId Late(std::optional<core::JobId> oldest) const;
+  // Who has nodes kept in this plan, and which.
+  struct KeptFor {
+    core::JobId job;
+    std::vector<core::NodeId> nodes;
+  };
+  using KeptNodes = std::vector<KeptFor>;
+  KeptNodes kept() const;
   // Opens the nodes on which the job would surely have ended in time while `start` tries; what it
   // returned. False where there are none, or for several GPUs too few idle ones, or where `could`
   // says that there is nothing on them for the job.

@@ -34,6 +34,7 @@ struct AdvisorOptions {
   bool pauses_runs = false;                          // as policy::Options has it
   core::Seconds pause_after{60};                     // likewise
   std::vector<core::Ratio> project_shares = {};      // likewise
+  bool projects_reclaim = false;                     // likewise
   std::size_t most_runs_read = 5000;                 // of the store's finished jobs, at the start
   std::size_t most_profiles_kept = 20'000;           // of those that jobs left, or a few more
   std::function<void(const std::string&)> say = {};  // what could not be stored

@@ -117,6 +117,7 @@ struct ServerAdvisor::Impl {
     policy.pauses_runs = options.pauses_runs && !policy::SharesGpus(options.policy);
     policy.pause_after = options.pause_after;
     policy.project_shares = options.project_shares;
+    policy.projects_reclaim = options.projects_reclaim;
     policy.interference = &built->interference;
     auto made = policy::NewPolicy(options.policy, policy);
     RETURN_IF_ERROR(made);

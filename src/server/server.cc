@@ -98,6 +98,7 @@ Result<void> Server::Parts::MakeAdvisor() {
        .pauses_runs = runner && runner->WhyNoPause().empty(),
        .pause_after = options.pause_gap,
        .project_shares = core::SharesOf(settings->projects()),
+       .projects_reclaim = core::Reclaim(settings->projects()),
        .say = options.say,
        .check_images = runner ? std::function<Result<void>()>(CheckContainerRuntime) : nullptr,
        .learn = [this](store::KeptRun run) { learner->KeepRun(std::move(run)); }});

@@ -93,6 +93,7 @@ core::Job JobOf(const JobSpec& spec, std::size_t id) {
   for (std::size_t n : spec.only_nodes) job.allowed_nodes.push_back(core::NodeId(n));
   job.gpus_a_node = spec.gpus_a_node;
   job.weight = spec.weight;
+  job.project = core::ProjectId(spec.project);
   job.alone_until_known = spec.alone_until_known;
   job.no_guests = spec.no_guests;
   job.exclusive = spec.exclusive;

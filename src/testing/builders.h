@@ -81,6 +81,7 @@ struct JobSpec {
   double weight = 1;                         // of its user
   bool alone_until_known = false;
   bool no_guests = false;
+  std::size_t project = 0;
 };
 
 core::Job JobOf(const JobSpec& spec, std::size_t id);

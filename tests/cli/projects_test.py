@@ -14,6 +14,9 @@ from serve_test import ServedTest, Server
 
 ME = getpass.getuser()
 SETTINGS = f"""
+[projects]
+reclaim = true
+
 [limits.user.{ME}]
 gpus = 2
 job_time = "1h"
@@ -59,7 +62,7 @@ class Served(ServedTest):
         third = self.submit("--project", "vision", *SLEEP)
         said = self.said("why", str(third))
         self.assertIn(f"{ME} may have 2 GPUs at once (limits.gpus), and its jobs that run or are next have 2", said.replace("\n  ", " "))
-        self.assertIn("it counts to project vision, which has 0 of the GPUs in use and a share of 1: it goes before projects that have theirs",
+        self.assertIn("it counts to project vision, which has 0 of the GPUs in use and a share of 1: it goes before projects that have theirs, and takes back what others borrowed",
                       said.replace("\n  ", " "))
         self.wait_for(second, "running")
         told = {row["name"]: (row["limit"], row["used"], row["left"]) for row in self.json("limits")["limits"]}
@@ -67,6 +70,7 @@ class Served(ServedTest):
         self.assertEqual(told["job_time"][0], 3600)
         self.assertEqual(told["gpu_hours_a_week"][0], 100)
         table = self.said("limits")
+        self.assertIn("what is not used is lent, and taken back", table.replace("\n", " "))
         self.assertRegex(table, r"(?m)^speech +25 % +0\.5 +2 +2 +0 +yes$")
         self.assertRegex(table, r"(?m)^vision +50 % +1 +0 +0 +1 +yes$")
         self.assertRegex(table, r"(?m)^default +25 % +0\.5 +0 +0 +0 +no$")
@@ -108,6 +112,17 @@ class Simulated(ProgramTest):
         self.assertRegex(table, r"(?m)^vision +75 % +20 +\d")
         self.assertIn("slot, GPU hours", table)
 
+    def test_a_project_takes_back_what_others_borrowed(self):
+        jobs = "id,submit_seconds,duration_seconds,gpus,user\n" + "".join(f"eve{i},0,7200,1,eve\n" for i in range(4)) + "ann,60,600,1,ann\n"
+        self.write("jobs.csv", jobs)
+        for reclaim, waited, stopped in (("true", 540, 1), ("false", 7140, None)):
+            self.write("p.toml", f"[projects]\nreclaim = {reclaim}\n{self.PROJECTS}")
+            ask = ["simulate", "--trace", "jobs.csv", "--cluster", "1x4xH200", "--policy", "slot", "--projects", "p.toml"]
+            result = json.loads(self.succeed(*ask, "--json"))["results"][0]
+            self.assertAlmostEqual(result["by_project"][1]["wait_mean_seconds"], waited, delta=1)
+            self.assertEqual(result.get("reclaims"), stopped)
+            self.assertEqual("stopped for a project below its share" in self.succeed(*ask), stopped is not None)
+
     def test_without_projects_and_with_one_for_all_nothing_changes(self):
         self.write("p.toml", '[projects.all]\nshare = 1\nusers = ["ann", "eve"]\n')
         timings = {"decision_p50_seconds", "decision_p99_seconds", "jobs_per_cpu_second", "by_project"}
@@ -121,6 +136,8 @@ class Simulated(ProgramTest):
         self.write("bad.toml", '[projects.vision]\nshare = 75\nusers = ["ann"]\n')
         said = self.fail_with(2, *self.simulate("--projects", "bad.toml"))
         self.assertIn("bad.toml: line 2: share must be a part of all GPUs, above 0 and at most 1: write share = 0.75 for 75 %", said)
+        self.write("bad.toml", f"[projects]\nreclaim = 1\n{self.PROJECTS}")
+        self.assertIn("bad.toml: line 2: reclaim must be true or false", self.fail_with(2, *self.simulate("--projects", "bad.toml")))
         self.write("p.toml", self.PROJECTS)
         said = self.fail_with(2, *self.simulate("--policy", "srtf", "--projects", "p.toml"))
         self.assertIn("'srtf' preempts, and projects go with orders that do not: use sharewell", said)

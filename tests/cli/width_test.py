@@ -107,6 +107,15 @@ class Width(ProgramTest):
                 self.fail(f"{columns(line)} columns on a terminal of {width}: sharewell {' '.join(args)}\n{line}\n\n{text}")
         return text
 
+    def assert_wrapped(self, width, text):
+        """Made for that width, not broken a second time: no word would have had room on the line above."""
+        lines = text.split("\n")
+        for above, line in zip(lines, lines[1:]):
+            indent = len(line) - len(line.lstrip(" "))
+            if indent < 8 or not line.strip() or not above.strip() or "  " in line.strip():  # a paragraph beside a label alone
+                continue
+            self.assertGreater(columns(above) + 1 + columns(line.split()[0]), min(width, 100), f"{above}\n{line}\n\n{text}")
+
     def plain(self, text):
         """The same without what differs from run to run and from machine to machine."""
         text = text.replace(str(self.place), "FOLDER").replace(os.uname().nodename, "HOST")
@@ -139,7 +148,10 @@ class Width(ProgramTest):
                          ["simulate", "--trace", trace, "--cluster", "1x2xH200", "--policy", "fifo,pack,sharewell"],
                          ["policies"], ["gpus"], ["jobs", "--help"]):
                 with self.subTest(width=width, args=args):
-                    said.append(f"$ sharewell {' '.join(args).replace(trace, 'trace.csv')}\n{self.plain(self.shown(width, *args))}")
+                    text = self.shown(width, *args)
+                    if args[0] == "recommend":
+                        self.assert_wrapped(width, text)
+                    said.append(f"$ sharewell {' '.join(args).replace(trace, 'trace.csv')}\n{self.plain(text)}")
             self.assert_golden(f"terminal-studies-{width}.txt", "\n".join(said))
 
     def test_3_what_every_machine_says_differently(self):
@@ -148,7 +160,9 @@ class Width(ProgramTest):
                                (["jobs", "--server", str(self.place / ("a-socket-that-is-not-there-" + "x" * 30))], 3),
                                (["jobs", "--state", "runing"], 2), (["job", "no-such-job"], 2)):
                 with self.subTest(width=width, args=args):
-                    self.shown(width, *args, code=code)
+                    text = self.shown(width, *args, code=code)
+                    if args == ["doctor"]:
+                        self.assert_wrapped(width, text)
 
     def test_4_a_path_is_never_cut(self):
         path = str(self.place / ("a-socket-that-is-not-there-" + "x" * 30))

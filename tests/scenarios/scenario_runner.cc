@@ -205,6 +205,8 @@ class Reader {
         durations_ = value == "unknown" ? std::nullopt : std::optional(Number(value));
       } else if (key == "guard") {
         options.guard = value == "on";
+      } else if (key == "reclaim") {
+        reclaim_ = value == "on";
       } else if (key == "known") {
         options.known = Number(value);
       } else if (key == "unknown") {
@@ -231,6 +233,7 @@ class Reader {
       workloads = std::max(workloads, jobs_[j].workload.value_or(0) + 1);
     }
     for (std::size_t u = 0; u < users; ++u) s.users.push_back(fmt::format("user{}", u));
+    for (core::Project& project : projects_) project.reclaims = reclaim_;
     study::CountToProjects(core::WithDefault(projects_), s);
     interference::PairTable pairs(s.cluster.models().size(), workloads);
     for (const auto& pair : pairs_) {
@@ -258,6 +261,7 @@ class Reader {
   fixtures::ClusterBuilder cluster_;
   std::vector<fixtures::JobSpec> jobs_;
   std::vector<core::Project> projects_;
+  bool reclaim_ = false;
   std::vector<std::vector<std::string>> pairs_;
   double figures_ = 0;
   std::optional<double> durations_ = 0;

@@ -231,6 +231,9 @@ class Decisions : public Recorder {
     if (overcommitted.empty()) overcommitted = Overcommitted(snapshot, plan);
     if (bad_guests.empty()) bad_guests = BadGuests(snapshot, plan);
     for (const auto& start : plan.starts) guests += start.to.guest() ? 1 : 0;
+    for (const auto& stop : plan.stops) {
+      reclaimed += std::holds_alternative<core::reason::Reclaimed>(stop.reason) ? 1 : 0;
+    }
     if (!actions.empty()) text += fmt::format("{}\n{}", snapshot.now().value, actions);
     return {};
   }
@@ -239,6 +242,7 @@ class Decisions : public Recorder {
   std::string overcommitted;
   std::string bad_guests;
   int guests = 0;  // started
+  std::size_t reclaimed = 0;
   bool monotone = true;
   bool shares_stay = true;
   Seconds last;
@@ -264,6 +268,7 @@ struct Course {
   std::string overcommitted;  // where a plan gave more host memory than there is; empty: nowhere
   std::string bad_guests;     // which rule of theirs a plan broke; empty: none
   int guests = 0;             // started
+  std::size_t reclaimed = 0;  // stopped for a project below its share
   bool monotone = true;
   bool shares_stay = true;
   bool ended = true;
@@ -325,6 +330,7 @@ Course RunCase(const Case& c, const std::string& name, policy::Options options =
   run.overcommitted = std::move(decisions.overcommitted);
   run.bad_guests = std::move(decisions.bad_guests);
   run.guests = decisions.guests;
+  run.reclaimed = decisions.reclaimed;
   run.monotone = decisions.monotone;
   run.shares_stay = decisions.shares_stay;
   run.outcomes = simulated.world.outcomes();
@@ -688,6 +694,29 @@ TEST(Projects, KeepTheLawsOnRandomCases) {
       if (::testing::Test::HasFailure()) return;
     }
   }
+}
+
+// Nor do jobs that are stopped for a project below its share.
+TEST(Projects, KeepTheLawsWhereTheyReclaim) {
+  std::size_t reclaimed = 0;
+  for (const std::string& name : fixtures::NonPreemptingPolicies()) {
+    for (std::uint64_t seed = 1; seed <= kFewCases; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, case {}", name, seed));
+      Case c = RandomCase(seed);
+      for (std::size_t j = 0; j < c.jobs.size(); ++j) {
+        c.jobs[j].project = core::ProjectId(j % 3);
+        c.jobs[j].preempts = c.specs[j].preempts = j % 4 == 0;
+      }
+      policy::Options options;
+      options.project_shares = {0, 0.3, 0.7};
+      options.projects_reclaim = true;
+      const Course run = RunCase(c, name, options, seed % 3 == 0, seed % 2 == 0, seed % 5 == 0);
+      ExpectLawful(c, name, run);
+      reclaimed += run.reclaimed;
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(reclaimed, 50 / kFewer) << "it is about something";
 }
 
 TEST(Projects, WithoutSharesNothingIsDecidedOtherwise) {

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
 
 #include "control/loop/loop.h"
 #include "core/projects.h"
@@ -91,10 +94,80 @@ class ShareWatch : public Recorder {
   const Shares shares_;
 };
 
+// Likewise of plans that stop jobs for a project below its share.
+class ReclaimWatch : public Recorder {
+ public:
+  explicit ReclaimWatch(Shares shares) : shares_(std::move(shares)) {}
+
+  core::Result<void> OnPlan(const Snapshot& snapshot, const core::Plan& plan) override {
+    const double gpus = static_cast<double>(snapshot.cluster().gpu_count());
+    const auto before = core::GpusInUse(snapshot, shares_.size());
+    auto after = before;
+    std::map<JobId, int> freed, of_the_smallest;  // by whom it is for
+    std::map<JobId, std::set<core::NodeId>> nodes;
+    std::vector<bool> loses(shares_.size());
+    for (const auto& stop : plan.stops) {
+      const JobView& view = snapshot.job(stop.job);
+      const auto* why = std::get_if<core::reason::Reclaimed>(&stop.reason);
+      if (why == nullptr) return Break(snapshot, "somebody is stopped for something else");
+      after[view.job.project.index()] -= view.job.gpus;
+      loses[view.job.project.index()] = true;
+      for (const core::GpuId gpu : view.allocation.gpus) {
+        nodes[why->by].insert(snapshot.cluster().NodeOf(gpu));
+      }
+      const core::Job& job = snapshot.job(why->by).job;
+      freed[why->by] += view.job.gpus;
+      const int least = of_the_smallest.try_emplace(why->by, view.job.gpus).first->second;
+      of_the_smallest[why->by] = std::min(least, view.job.gpus);
+      if (job.priority < view.job.priority) Break(snapshot, "a higher priority goes");
+      const double ran = (snapshot.now() - view.since).value;
+      if (ran < 600 * std::exp2(runs_[stop.job]) - 1e-6) Break(snapshot, "a run is disturbed");
+      ++runs_[stop.job];
+      ++reclaims;
+    }
+    for (const auto& start : plan.starts) {
+      const core::Job& job = snapshot.job(start.job).job;
+      after[job.project.index()] += job.gpus;
+    }
+    for (std::size_t p = 0; p < shares_.size(); ++p) {
+      if (loses[p] && after[p] < shares_[p] * gpus - 1e-6) {
+        Break(snapshot, "a project is below its share");
+      }
+    }
+    for (const auto& [id, sum] : freed) {
+      const core::Job& job = snapshot.job(id).job;
+      if (before[job.project.index()] >= shares_[job.project.index()] * gpus - 1e-6) {
+        Break(snapshot, "it is for a project that has its share");
+      }
+      if (nodes[id].size() == 1 && sum - of_the_smallest[id] >= job.gpus)
+        Break(snapshot, "more go than must");
+      if (std::none_of(plan.starts.begin(), plan.starts.end(),
+                       [&, for_whom = id](const auto& start) { return start.job == for_whom; })) {
+        Break(snapshot, "somebody goes for a job that is not started");
+      }
+    }
+    return {};
+  }
+  void OnDecision(core::Seconds) override {}
+
+  std::string broken;
+  int reclaims = 0;
+
+ private:
+  core::Result<void> Break(const Snapshot& snapshot, const char* what) {
+    if (broken.empty()) broken = fmt::format("at {}: {}", snapshot.now().value, what);
+    return {};
+  }
+  const Shares shares_;
+  std::map<JobId, int> runs_;  // that were stopped
+};
+
 std::vector<sim::JobOutcome> RunWatched(const Case& c, const std::string& name,
-                                        const Shares& shares, ShareWatch& watch) {
+                                        const Shares& shares, Recorder& watch,
+                                        bool reclaim = false) {
   policy::Options options;
   options.project_shares = shares;
+  options.projects_reclaim = reclaim;
   options.interference = &c.interference;
   const auto policy = fixtures::MakePolicy(name, options);
   fixtures::SimulatedCase simulated(c);
@@ -146,6 +219,45 @@ TEST(ProjectLaws, NobodyAboveItsShareIsStartedWhereOneBelowCouldBe) {
     }
   }
   EXPECT_GT(borrowed, 100) << "what is not used is borrowed";
+}
+
+// Whole GPUs again, and a project's jobs come when others have borrowed all of it.
+TEST(ProjectLaws, WhatIsTakenBackIsWhatWasBorrowedAndNobodyStarves) {
+  int reclaims = 0;
+  for (const char* name : {"slot", "fair+slot", "sjf+slot", "fair+sjf+slot", "sharewell"}) {
+    for (std::uint64_t seed = 1; seed <= 200 / kFewer; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, case {}", name, seed));
+      Case c = fixtures::RandomCase(seed, {.most_jobs = 60,
+                                           .constraints = false,
+                                           .cpu_only = false,
+                                           .misfits = false,
+                                           .host_limits = false,
+                                           .most_models = 1});
+      fixtures::Dice dice(seed);
+      for (core::Job& job : c.jobs) {
+        job.exclusive = true;
+        job.project = ProjectId(static_cast<std::size_t>(dice.Between(0, 2)));
+        job.priority = dice.Chance(0.1) ? 1 : 0;
+        job.keeps_place = dice.Chance(0.1);
+      }
+      const double share = dice.Uniform(0, 0.9);
+      const Shares shares = {dice.Chance(0.3) ? 0 : 0.9 - share, share, 0.1};
+      ReclaimWatch watch(shares), again(shares);
+      const auto outcomes = RunWatched(c, name, shares, watch, true);
+      const auto same = RunWatched(c, name, shares, again, true);
+      for (std::size_t j = 0; j < outcomes.size(); ++j) {
+        EXPECT_NE(outcomes[j].end, sim::JobOutcome::End::kUnfinished) << "nobody starves";
+        EXPECT_EQ(outcomes[j].finish, same[j].finish) << "the same case, the same end";
+        if (c.jobs[j].keeps_place) {
+          EXPECT_EQ(outcomes[j].moves, 0);
+        }
+      }
+      EXPECT_EQ(watch.broken, "");
+      reclaims += watch.reclaims;
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(reclaims, 100 / kFewer) << "it is about something";
 }
 
 // Of two GPUs each project has one, and more jobs than it can run, day after day. Of a project

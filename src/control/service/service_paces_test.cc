@@ -9,6 +9,7 @@
 #include "control/service/service.h"
 #include "control/service/test_parts.h"
 #include "testing/builders.h"
+#include "testing/policies.h"
 
 namespace sharewell::control {
 namespace {
@@ -174,6 +175,7 @@ class ServicePacesTest : public testing::Test {
     gpu.gpu = {0, "GPU-0", "V100"};
     ServiceOptions options;
     options.clock = &clock_;
+    options.limits.projects = projects_;
     service_ = std::make_unique<Service>(cluster_, std::vector<GpuView>{gpu}, runner_, advisor_,
                                          jobs_, options, &monitor_);
     ASSERT_TRUE(service_->Open());
@@ -200,6 +202,7 @@ class ServicePacesTest : public testing::Test {
   PlayedClock clock_{runner_};
   MemoryJobs jobs_;
   PlainAdvisor advisor_{std::make_unique<TwoPolicy>()};
+  core::Projects projects_;
   CountsLooks monitor_;
   std::unique_ptr<Service> service_;
   std::int64_t submitted_ = 0;
@@ -372,6 +375,41 @@ TEST_F(ServicePacesTest, WhoIsEvictedIsToldWhyAndAfterTwoTimesRunsAlone) {
   Run(500);
   EXPECT_EQ(Job(1).phase, Phase::kFinished);
   EXPECT_EQ(Job(2).attempt, 3);
+}
+
+TEST_F(ServicePacesTest, AProjectBelowItsShareTakesItsGpuBack) {
+  projects_ = core::WithDefault({{"vision", 1, {"bob"}, true}});
+  policy::Options options;
+  options.project_shares = core::SharesOf(projects_);
+  options.projects_reclaim = true;
+  const auto slot = fixtures::MakePolicy("slot", options);
+  advisor_.Follow(*slot);
+  Begin();
+  Submit({2000, 1});
+  Run(100);
+  Submit({100, 1}, {}, kBob);
+  Run(480);
+  EXPECT_EQ(Job(1).phase, Phase::kRunning) << "it has run for less than ten minutes";
+  EXPECT_EQ(Job(2).phase, Phase::kWaiting);
+  Run(40);
+  EXPECT_EQ(Job(2).phase, Phase::kRunning) << "and nothing happened but that time passed";
+  EXPECT_EQ(Job(1).phase, Phase::kWaiting);
+  EXPECT_EQ(Job(1).evicted, 0);
+  const std::string why =
+      "it gave its place to job 2, whose project was below its share of the GPUs; it goes back "
+      "into the queue";
+  EXPECT_EQ(Job(1).note, why);
+  EXPECT_EQ(jobs_.jobs.at(1).note, why) << "as stored";
+  Run(100);
+  EXPECT_EQ(Job(2).phase, Phase::kFinished);
+  EXPECT_EQ(Job(1).phase, Phase::kRunning);
+  EXPECT_EQ(Job(1).attempt, 2);
+  Submit({100, 1}, {}, kBob);
+  Run(1100);
+  EXPECT_EQ(Job(3).phase, Phase::kWaiting) << "the second time it is left alone twice as long";
+  Run(400);
+  EXPECT_EQ(Job(3).phase, Phase::kFinished);
+  service_.reset();
 }
 
 TEST_F(ServicePacesTest, F20_AnotherUsersJobIsNotEvictedByWordsAlone) {

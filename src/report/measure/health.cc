@@ -20,7 +20,6 @@ using study::SecurityRow;
 using study::Soundness;
 using study::Standing;
 
-constexpr std::size_t kHealthWidth = 100;
 constexpr std::size_t kStateWidth = 6;     // "absent", the longest
 constexpr std::size_t kStandingWidth = 5;  // "wrong"
 
@@ -57,7 +56,8 @@ std::string Printable(std::string text) {
 
 // A table by section: `word` is the state of a row.
 template <typename Row, typename Word>
-std::string RowsText(const std::vector<Row>& rows, std::size_t state_width, const Word& word) {
+std::string RowsText(const std::vector<Row>& rows, std::size_t width, std::size_t state_width,
+                     const Word& word) {
   std::size_t longest = 0;
   for (const Row& row : rows) longest = std::max(longest, DisplayWidth(row.name));
   const std::size_t indent = 2 + longest + 2 + state_width + 2;
@@ -70,7 +70,7 @@ std::string RowsText(const std::vector<Row>& rows, std::size_t state_width, cons
     }
     const std::string pad(longest - DisplayWidth(row.name), ' ');
     out += fmt::format("  {}{}  {:{}}  {}\n", Printable(row.name), pad, word(row), state_width,
-                       Wrapped(Printable(row.what), kHealthWidth, indent, indent));
+                       Wrapped(Printable(row.what), width, indent, indent));
     // On a line of its own and never broken, so that it can be copied.
     if (!row.mend.empty()) out += fmt::format("      mend: {}\n", Printable(row.mend));
   }
@@ -143,9 +143,9 @@ std::string Verdict(const std::vector<HealthRow>& rows) {
                                fmt::join(improve, ", "));
 }
 
-std::string HealthText(const std::vector<HealthRow>& rows) {
-  return RowsText(EachFactOnce(rows), kStateWidth, HealthWord) + "\n" +
-         Wrapped(Printable(Verdict(rows)), kHealthWidth, 0) + "\n";
+std::string HealthText(const std::vector<HealthRow>& rows, std::size_t width) {
+  return RowsText(EachFactOnce(rows), width, kStateWidth, HealthWord) + "\n" +
+         Wrapped(Printable(Verdict(rows)), width, 0) + "\n";
 }
 
 std::string HealthJson(const std::vector<HealthRow>& rows) {
@@ -153,11 +153,11 @@ std::string HealthJson(const std::vector<HealthRow>& rows) {
                   [&](json::Writer& out) { out.Field("verdict", Verdict(rows)); });
 }
 
-std::string SecurityText(const std::vector<SecurityRow>& rows) {
+std::string SecurityText(const std::vector<SecurityRow>& rows, std::size_t width) {
   const auto wrong = std::count_if(rows.begin(), rows.end(), [](const SecurityRow& row) {
     return row.standing == Standing::kWrong;
   });
-  return RowsText(rows, kStandingWidth, SecurityWord) +
+  return RowsText(rows, width, kStandingWidth, SecurityWord) +
          (wrong == 0 ? std::string("\nnothing is wrong.\n")
                      : fmt::format("\n{} of {} {} wrong.\n", wrong, rows.size(),
                                    wrong == 1 ? "is" : "are"));

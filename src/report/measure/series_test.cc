@@ -108,15 +108,18 @@ TEST(Health, IsInWordsAndFits) {
        "driver, so nothing is known of GPUs",
        "sudo apt-get install nvidia-driver"},
       {"store", "store", study::Soundness::kPartly, "read\nonly", ""}};
+  for (const std::size_t width : {100U, 60U}) {
+    const std::string narrow = HealthText(rows, width);
+    for (std::size_t at = 0, end = 0; (end = narrow.find('\n', at)) != narrow.npos; at = end + 1) {
+      EXPECT_LE(DisplayWidth(narrow.substr(at, end - at)), width);
+    }
+  }
   const std::string text = HealthText(rows);
   EXPECT_THAT(text, HasSubstr("  cpu    works   8 CPUs\n"));
   EXPECT_THAT(text, HasSubstr("\n      mend: sudo apt-get install nvidia-driver\n"));
   EXPECT_THAT(text, HasSubstr("\nstore\n  store  partly  read only\n"));
   EXPECT_THAT(text, HasSubstr("no GPU was found: ready to run jobs on CPUs"));
   EXPECT_THAT(text, HasSubstr("; 1 thing to improve: nvml\n"));
-  for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != text.npos; at = end + 1) {
-    EXPECT_LE(DisplayWidth(text.substr(at, end - at)), 100U);
-  }
   EXPECT_THAT(HealthJson(rows), HasSubstr("\"mend\": null"));
   EXPECT_THAT(HealthJson(rows), HasSubstr("\"verdict\": \"no GPU was found"));
 }

@@ -22,7 +22,6 @@ using study::recommend::GpuAdvice;
 using study::recommend::Recommendation;
 
 constexpr std::size_t kShownGpus = 6;
-constexpr std::size_t kWidth = 100;
 
 struct Entry {
   std::string key;
@@ -66,7 +65,7 @@ std::string SourceOf(const Choice& choice) {
   return fmt::format("{}: {}", core::NameOf(choice.source), choice.from);
 }
 
-std::string ChoicesText(const Recommendation& answer) {
+std::string ChoicesText(const Recommendation& answer, std::size_t width) {
   Table table({{"", Align::kLeft}, {"", Align::kLeft}, {"source", Align::kLeft}});
   for (const Choice& choice : answer.choices) {
     table.Row({std::string(LabelOf(choice.what)), choice.value, SourceOf(choice)});
@@ -74,7 +73,7 @@ std::string ChoicesText(const Recommendation& answer) {
   std::string text = table.Text() + "\nwhy\n";
   for (const Choice& choice : answer.choices) {
     const std::string label = fmt::format("  {:<15}", LabelOf(choice.what));
-    text += label + Wrapped(choice.why, kWidth, label.size(), label.size()) + "\n";
+    text += label + Wrapped(choice.why, width, label.size(), label.size()) + "\n";
   }
   return text;
 }
@@ -99,7 +98,7 @@ std::string BatchesText(const Recommendation& answer) {
   return text;
 }
 
-std::string GpusText(const Recommendation& answer) {
+std::string GpusText(const Recommendation& answer, std::size_t width) {
   if (answer.gpus.size() < 2) return "";
   Table table({{"GPU model", Align::kLeft},
                {"precision", Align::kLeft},
@@ -146,18 +145,18 @@ std::string GpusText(const Recommendation& answer) {
     }
   }
   for (const auto& [why, gpus] : reasons) {
-    text += Wrapped(fmt::format("{}: {}.", gpus, why), kWidth, 0) + "\n";
+    text += Wrapped(fmt::format("{}: {}.", gpus, why), width, 0) + "\n";
   }
   return text;
 }
 
-std::string NeighboursText(const Recommendation& answer) {
+std::string NeighboursText(const Recommendation& answer, std::size_t width) {
   std::string text;
   for (const auto& beside : answer.sharing.best) {
     text += fmt::format("{}{} (keeps {:.0f} %, the other {:.0f} %)", text.empty() ? "" : ", ",
                         beside.name, 100 * beside.speed, 100 * beside.others);
   }
-  return text.empty() ? "" : Wrapped("Good neighbours: " + text + ".", kWidth, 0) + "\n";
+  return text.empty() ? "" : Wrapped("Good neighbours: " + text + ".", width, 0) + "\n";
 }
 
 void WriteTold(Writer& out, const std::string& key, const std::optional<core::Estimated<>>& told) {
@@ -212,12 +211,12 @@ void WriteSharing(Writer& out, const study::recommend::SharingAdvice& sharing) {
 
 }  // namespace
 
-std::string RecommendationText(const Recommendation& answer) {
+std::string RecommendationText(const Recommendation& answer, std::size_t width) {
   std::string text = fmt::format("{}, for {}{}\n\n", answer.model, NameOf(answer.goal),
                                  answer.workload.empty() || answer.workload == answer.model
                                      ? ""
                                      : fmt::format(" (measured as {})", answer.workload));
-  text += ChoicesText(answer) + "\n";
+  text += ChoicesText(answer, width) + "\n";
   Table figures({{"", Align::kLeft},
                  {"median", Align::kRight},
                  {"5 %", Align::kRight},
@@ -232,8 +231,9 @@ std::string RecommendationText(const Recommendation& answer) {
                  Or(entry.told->KnownLow(), entry.show), Or(entry.told->KnownHigh(), entry.show),
                  std::string(core::NameOf(entry.told->source))});
   }
-  text += figures.Text() + BatchesText(answer) + GpusText(answer) + "\n" + NeighboursText(answer);
-  for (const std::string& remark : answer.remarks) text += Wrapped(remark, kWidth, 0) + "\n";
+  text += figures.Text() + BatchesText(answer) + GpusText(answer, width) + "\n" +
+          NeighboursText(answer, width);
+  for (const std::string& remark : answer.remarks) text += Wrapped(remark, width, 0) + "\n";
   return text;
 }
 

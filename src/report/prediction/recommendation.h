@@ -2,6 +2,7 @@
 // percent and units are in the key; null is unknown.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,9 @@
 
 namespace sharewell::report {
 
-std::string RecommendationText(const study::recommend::Recommendation& answer);
+// Sentences are wrapped to `width`.
+std::string RecommendationText(const study::recommend::Recommendation& answer,
+                               std::size_t width = 100);
 std::string RecommendationJson(const study::recommend::Recommendation& answer);
 
 std::string JudgedSweepsText(const std::vector<study::recommend::JudgedSweep>& sweeps);

@@ -53,6 +53,7 @@ void WriteResult(Writer& out, const study::Summary& s, bool guarded) {
   out.Field("oom_count", simulated(s.ooms));
   out.Field("resubmissions", simulated(s.resubmissions));
   out.Field("moves", simulated(s.moves));
+  if (s.reclaims) out.Field("reclaims", *s.reclaims);
   if (guarded) {
     out.Field("evictions", s.evictions);
     out.Field("evicted_gpu_hours", s.evicted_gpu_hours);

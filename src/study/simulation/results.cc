@@ -57,6 +57,7 @@ Summary SummaryFrom(Value r) {
   s.resubmissions = CountIn(r, "resubmissions");
   s.moves = CountIn(r, "moves");
   if (r.Has("evictions")) s.evictions = CountIn(r, "evictions");
+  if (r.Has("reclaims")) s.reclaims = CountIn(r, "reclaims");
   s.evicted_gpu_hours = NumberIn(r, "evicted_gpu_hours");
   s.jain = NumberIn(r, "fairness_jain");
   s.finish_time_fairness = NumberIn(r, "finish_time_fairness");

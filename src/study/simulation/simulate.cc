@@ -29,6 +29,9 @@ class Log : public control::Recorder {
   void OnDecision(core::Seconds took) override { took_.push_back(took.value); }
 
   core::Result<void> OnPlan(const core::Snapshot& snapshot, const core::Plan& plan) override {
+    for (const auto& x : plan.stops) {
+      reclaims_ += std::holds_alternative<core::reason::Reclaimed>(x.reason) ? 1 : 0;
+    }
     if (!keep_) return {};
     const core::Seconds now = snapshot.now();
     for (const auto& x : plan.stops) rows_.push_back({now, x.job, "stop", {}, x.reason});
@@ -46,11 +49,13 @@ class Log : public control::Recorder {
 
   const std::vector<double>& took() const { return took_; }
   std::vector<DecisionRow> TakeRows() { return std::move(rows_); }
+  std::uint64_t reclaims() const { return reclaims_; }
 
  private:
   bool keep_;
   std::vector<double> took_;
   std::vector<DecisionRow> rows_;
+  std::uint64_t reclaims_ = 0;
 };
 
 // Beside the run's own belief: how good starts are where durations are known, and where they are
@@ -98,6 +103,7 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   interference::Interference believed = scenario.interference;
   policy_options.interference = &believed;
   policy_options.project_shares = core::SharesOf(scenario.projects);
+  policy_options.projects_reclaim = core::Reclaim(scenario.projects);
   auto policy = policy::NewPolicy(policy_name, policy_options);
   RETURN_IF_ERROR(policy);
 
@@ -164,6 +170,7 @@ core::Result<Simulation> Simulate(const Scenario& scenario, const std::string& p
   const double cpu = CpuSeconds() - begin + options.cpu_seconds_before;
   out.summary = Summarise(scenario, world, policy_name, log.took(), cpu);
   if (options.guard) CountEvictions(scenario, world, out.summary);
+  if (policy_options.projects_reclaim) out.summary.reclaims = log.reclaims();
   if (options.score_starts) out.summary.starts = {scorer.Score(world.outcomes()), {}, {}};
   out.outcomes = world.outcomes();
   out.decisions = log.TakeRows();

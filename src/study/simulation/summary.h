@@ -40,6 +40,8 @@ struct Summary {
   // Absent: nobody looked at bounds. What the starts after evictions took, restarts and start-up.
   std::optional<std::uint64_t> evictions;
   std::optional<double> evicted_gpu_hours;
+  // Of the moves, those for a project below its share; absent: projects take nothing back.
+  std::optional<std::uint64_t> reclaims;
   std::optional<double> jain;  // over users, of time alone over completion time
   std::optional<double>
       finish_time_fairness;  // worst user's mean of completion time over time alone

@@ -565,6 +565,8 @@ export type Limits = {
 
 export type Projects = {
   schema: 1;
+  /** projects below their share take back what others borrowed: jobs of theirs are stopped, and wait again */
+  reclaim: boolean;
   /** the first is that of the users of no other; empty: there are none */
   projects: {
     name: string;

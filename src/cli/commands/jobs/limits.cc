@@ -79,8 +79,13 @@ class LimitsCommand : public Command {
                  cell(row["waiting"]), row["yours"].Bool().value_or(false) ? "yes" : "no"});
     }
     if (!any) return {};
-    return "\nProjects: who is below its share of the GPUs goes first; what is not used is "
-           "lent.\n\n" +
+    const bool reclaim = json::RootOf(parsed)["reclaim"].Bool().value_or(false);
+    return fmt::format(
+               "\nProjects: who is below its share of the GPUs goes first; what is not used is "
+               "lent{}.\n\n",
+               reclaim
+                   ? ", and taken\nback: jobs that ran for 10 minutes or more are stopped for it"
+                   : "") +
            table.Text();
   }
   static std::string AsTable(Value told) {

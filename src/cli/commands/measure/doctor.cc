@@ -70,7 +70,7 @@ class DoctorCommand : public Command {
                                       .dcgm_library = collect::GivenDcgmLibrary()},
                                      store);
     RETURN_IF_ERROR(json_ ? WriteOut(report::HealthJson(rows))
-                          : WriteText(report::HealthText(rows)));
+                          : WriteText(report::HealthText(rows, TextWidth())));
     return kOk;
   }
 
@@ -83,7 +83,7 @@ class DoctorCommand : public Command {
     const auto rows = ExamineSecurity(
         FindInstallation({.root = root_, .store = store_, .state = state_}), platform::UnixNow());
     RETURN_IF_ERROR(json_ ? WriteOut(report::SecurityJson(rows))
-                          : WriteText(report::SecurityText(rows)));
+                          : WriteText(report::SecurityText(rows, TextWidth())));
     const bool wrong = std::any_of(rows.begin(), rows.end(), [](const study::SecurityRow& row) {
       return row.standing == study::Standing::kWrong;
     });

@@ -77,7 +77,7 @@ class RecommendCommand : public Command {
     const auto answer = study::recommend::Recommend(*ask, *trained, *catalogue);
     RETURN_IF_ERROR(answer);
     RETURN_IF_ERROR(json_ ? WriteOut(report::RecommendationJson(*answer))
-                          : WriteText(report::RecommendationText(*answer)));
+                          : WriteText(report::RecommendationText(*answer, TextWidth())));
     return kOk;
   }
 

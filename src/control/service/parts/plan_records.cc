@@ -154,6 +154,9 @@ store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapsh
       record->paused = stop.pause;
       record->reason +=
           stop.pause ? "; it is paused, and goes on later" : "; it goes back into the queue";
+      // Its user asks later, when it waits for another reason.
+      const bool reclaimed = std::holds_alternative<core::reason::Reclaimed>(stop.reason);
+      if (reclaimed) record->note = "it " + record->reason;
     }
   }
   for (const auto& move : plan.moves) changes.Place(move.job, move.reason, "job.moved", move.to);

@@ -130,6 +130,21 @@ TEST_F(PlanRecordsTest, WhoIsSlowedIsToldForWhomAndHowMuch) {
   EXPECT_EQ(changes.events.at(0).kind, "job.throttled");
 }
 
+TEST_F(PlanRecordsTest, WhoIsStoppedForAProjectsShareIsToldForWhom) {
+  const JobId stopped = Job(0), starts = Job(std::nullopt);
+  core::Plan plan;
+  plan.stops.push_back({stopped, reason::Reclaimed{starts}});
+  plan.starts.push_back({starts, OnGpus({0}), {}, reason::Order{}});
+  const auto changes = Records(plan);
+  ASSERT_EQ(changes.jobs.size(), 2U);
+  EXPECT_EQ(changes.jobs[0].phase, Phase::kStopping);
+  EXPECT_EQ(changes.jobs[0].evicted, 0) << "it may share its GPU as before";
+  EXPECT_THAT(changes.jobs[0].note, HasSubstr("it gave its place to job 11"));
+  EXPECT_THAT(changes.jobs[0].note, HasSubstr("whose project was below its share of the GPUs; it "
+                                              "goes back into the queue"));
+  EXPECT_TRUE(changes.jobs[1].beside.empty());
+}
+
 TEST_F(PlanRecordsTest, StopsResizesAndWhatCanNeverRun) {
   const JobId stopped = Job(0), resized = Job(1), never = Job(std::nullopt);
   core::Plan plan;

@@ -253,6 +253,7 @@ core::Result<ForecastResult> Forecast(JobRecords live, const core::Cluster& clus
   policy_options.max_slowdown = options.max_slowdown;
   policy_options.match_patience = options.match_patience;
   policy_options.project_shares = core::SharesOf(options.projects);
+  policy_options.projects_reclaim = core::Reclaim(options.projects);
   player.CountTo(options.projects);
   policy_options.interference = &player.history().scenario.interference;
   const auto policy = policy::NewPolicy(options.policy, policy_options);
