@@ -14,10 +14,10 @@ setup:  ## install missing packages (Debian 12)
 	@tools/setup
 
 # Whoever runs it needs no Slurm, Kubernetes or browser on the machine.
-build:  ## build build/release/sharewell
+build:  ## build build/release/sharewell and sharewell-lab
 	@tools/setup build
 	@echo "build: compiling build/release"
-	@tools/compile release $(WERROR) sharewell sharewell-supervise sharewell-pause
+	@tools/compile release $(WERROR) sharewell sharewell-lab sharewell-supervise sharewell-pause
 
 package: build  ## a .deb, a tarball and the Python client's wheel in build/package/out
 	@tools/package

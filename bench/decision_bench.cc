@@ -12,7 +12,7 @@
 #include "core/numbers/random.h"
 #include "policy/registry.h"
 #include "sim/belief.h"
-#include "study/simulation/scenario.h"
+#include "simulation/scenario.h"
 
 namespace sharewell {
 namespace {
@@ -23,7 +23,7 @@ constexpr double kBarMilliseconds = 60;
 
 // 10,000 waiting jobs, one in ten a gang, on 1,250 nodes of eight; `running` more already run.
 struct Case {
-  study::Scenario scenario;
+  simulation::Scenario scenario;
   std::unique_ptr<core::Snapshot> snapshot;
 };
 
@@ -48,9 +48,9 @@ Case Make(int running) {
   }
   Case out;
   auto model = catalogue.Find("H200");
-  auto scenario =
-      study::BuildScenario(trace, "bench", core::Cluster({*model}, std::move(nodes)),
-                           catalogue::BuiltinMeasurements(), catalogue, study::ScenarioOptions());
+  auto scenario = simulation::BuildScenario(
+      trace, "bench", core::Cluster({*model}, std::move(nodes)), catalogue::BuiltinMeasurements(),
+      catalogue, simulation::ScenarioOptions());
   out.scenario = std::move(*scenario);
   out.snapshot = std::make_unique<core::Snapshot>(out.scenario.cluster);
   for (std::size_t j = 0; j < out.scenario.jobs.size(); ++j) {

@@ -13,14 +13,14 @@
 #include <string_view>
 #include <vector>
 
+#include "advice/model_file.h"
+#include "advice/prediction.h"
 #include "catalogue/gpu_catalogue.h"
 #include "core/numbers/random.h"
 #include "graph/read.h"
 #include "platform/files/mapped_file.h"
 #include "predict/train.h"
-#include "study/prediction/model_file.h"
-#include "study/prediction/prediction.h"
-#include "study/prediction/training_rows.h"
+#include "research/train/training_rows.h"
 
 namespace sharewell {
 namespace {
@@ -41,7 +41,7 @@ double CpuSeconds() { return Seconds(CLOCK_THREAD_CPUTIME_ID); }
 void ReadAndPredict(benchmark::State& state, const std::string& file) {
   const std::string path = "data/h200/onnx/" + file;
   const auto mapped = platform::MappedFile::Open(path);
-  const auto trained = study::BuiltinModel();
+  const auto trained = advice::BuiltinModel();
   const auto gpu = catalogue::GpuCatalogue::Builtin().Find("H200");
   if (!mapped || !trained || !gpu) {
     state.SkipWithError("run it in the repository's root: its graphs lie in data/h200/onnx");
@@ -163,7 +163,7 @@ void ReadLargeFile(benchmark::State& state) {
   double least = 1e9;
   for (auto _ : state) {
     const double begin = Seconds(CLOCK_MONOTONIC);
-    const auto graph = study::ReadModel(file.path(), {.batch = 16, .named = {}});
+    const auto graph = advice::ReadModel(file.path(), {.batch = 16, .named = {}});
     least = std::min(least, (Seconds(CLOCK_MONOTONIC) - begin) * 1e3);
     if (!graph || !small || graph->ops.size() != small->ops.size()) {
       state.SkipWithError("the file with weights is not read as the one without");
@@ -179,8 +179,8 @@ BENCHMARK(ReadLargeFile)->Unit(benchmark::kMillisecond)->Iterations(kRounds);
 
 // Ours, and again with every figure off by a few percent until there are 500.
 void Train(benchmark::State& state) {
-  auto set = study::ReadTrainingSet({"data/h200/profiles.csv", "data/h200/profiles-2.csv"},
-                                    catalogue::GpuCatalogue::Builtin());
+  auto set = research::ReadTrainingSet({"data/h200/profiles.csv", "data/h200/profiles-2.csv"},
+                                       catalogue::GpuCatalogue::Builtin());
   if (!set) {
     state.SkipWithError("run it in the repository's root: its profiles lie in data/h200");
     return;

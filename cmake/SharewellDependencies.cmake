@@ -23,8 +23,8 @@ pkg_check_modules(CBC QUIET cbc)
 if(NOT CBC_FOUND)
   message(FATAL_ERROR "cbc ${_hint}")
 endif()
-# Its archives: as shared libraries they were half of what the loader looks up whenever the program starts, for one policy
-# of `simulate`. The libraries they use stay shared.
+# For sharewell-lab alone. Its archives: as shared libraries they were half of what the loader looks up at a start. The
+# libraries they use stay shared.
 add_library(sharewell_cbc INTERFACE)
 target_include_directories(sharewell_cbc SYSTEM INTERFACE ${CBC_INCLUDE_DIRS})
 foreach(library IN ITEMS Cbc Cgl OsiClp Clp Osi CoinUtils)

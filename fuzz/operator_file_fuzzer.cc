@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "study/prediction/operator_file.h"
+#include "research/train/operator_file.h"
 
 namespace {
 using namespace sharewell;  // NOLINT(google-build-using-namespace): a program of its own
@@ -13,7 +13,7 @@ using namespace sharewell;  // NOLINT(google-build-using-namespace): a program o
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto catalogue = catalogue::GpuCatalogue::Builtin();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto table = study::ReadOperatorText(text, "fuzz.csv", catalogue);
+  const auto table = research::ReadOperatorText(text, "fuzz.csv", catalogue);
   if (!table) {
     if (table.error().message.empty()) __builtin_trap();
     return 0;

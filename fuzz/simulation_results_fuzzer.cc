@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "report/html/simulation_report.h"
-#include "study/simulation/results.h"
+#include "simulation/results.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace sharewell::study;
+  using namespace sharewell::simulation;
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
   SimulationResults results;

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "study/recommend/measured_cells.h"
+#include "advice/recommend/measured_cells.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto kCatalogue = sharewell::catalogue::GpuCatalogue::Builtin();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto cells = sharewell::study::recommend::ReadMeasuredCells(text, "fuzz.csv", kCatalogue);
+  const auto cells = sharewell::advice::recommend::ReadMeasuredCells(text, "fuzz.csv", kCatalogue);
   if (!cells) {
     if (cells.error().message.empty()) __builtin_trap();
     return 0;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "study/measure/grid/colocate_spec.h"
-#include "study/measure/grid/grid_spec.h"
+#include "measure/grid/colocate_spec.h"
+#include "measure/grid/grid_spec.h"
 
 namespace {
 
@@ -15,20 +15,20 @@ constexpr std::size_t kMostLooked = 50;
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  namespace study = sharewell::study;
+  namespace measure = sharewell::measure;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto sweep = study::ReadSweepSpecText(text, "fuzz.toml");
+  const auto sweep = measure::ReadSweepSpecText(text, "fuzz.toml");
   if (!sweep) {
     if (sweep.error().message.empty()) __builtin_trap();
   } else {
-    const auto grid = study::GridOf(*sweep);
-    if (grid.empty() || grid.size() > study::kMostCells) __builtin_trap();
+    const auto grid = measure::GridOf(*sweep);
+    if (grid.empty() || grid.size() > measure::kMostCells) __builtin_trap();
     for (std::size_t i = 0; i < grid.size(); i += 1 + grid.size() / kMostLooked) {
-      const study::GridCell cell = study::CellAt(*sweep, grid[i]);
+      const measure::GridCell cell = measure::CellAt(*sweep, grid[i]);
       if (cell.command.empty() || cell.key.size() != 16 || cell.label.empty()) __builtin_trap();
     }
   }
-  const auto colocate = study::ReadColocateSpecText(text, "fuzz.toml");
+  const auto colocate = measure::ReadColocateSpecText(text, "fuzz.toml");
   if (!colocate) {
     if (colocate.error().message.empty()) __builtin_trap();
     return 0;

@@ -81,9 +81,9 @@ class CheckLayers(unittest.TestCase):
         self.assert_breach("src/control/loop.cc:1:", '"policy/registry.h"')
 
     def test_report_sees_the_results_of_studies_only(self):
-        self.source("report/text/table.cc", '#include "study/simulation/summary.h"\n#include "core/job.h"\n')
+        self.source("report/text/table.cc", '#include "simulation/summary.h"\n#include "core/job.h"\n')
         self.assert_clean()
-        self.source("report/text/table.cc", '#include "study/simulation/optimal.h"\n')
+        self.source("report/text/table.cc", '#include "simulation/replay/play.h"\n')
         self.assert_breach("src/report/text/table.cc:1:")
 
     def test_testing_is_for_tests(self):

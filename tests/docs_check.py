@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The documents keep what they promise: relative links resolve, every page of docs/ can be reached from
 docs/README.md, README.md and docs/ wrap at 120 characters, README.md is short, and every command and flag
-that they show is one that the program has. The program is $SHAREWELL; without it commands are not checked."""
+that they show is one that the program has. The programs are $SHAREWELL and sharewell-lab beside it; without them commands
+are not checked."""
 
 import os
 import pathlib
@@ -16,6 +17,7 @@ FENCE = re.compile(r"^(```|~~~).*?^\1[^\S\n]*$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LINK = re.compile(r"!?\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?(?:\s+\"[^\"\n]*\")?\s*\)|^\s*\[[^\]\n]+\]:\s*(\S+)",
                   re.MULTILINE)
+PROGRAMS = ("sharewell", "sharewell-lab")
 FLAG = re.compile(r"--[a-z][a-z0-9-]*")
 SUBCOMMAND = re.compile(r"[a-z][a-z0-9-]*")
 WIDEST = 120
@@ -109,7 +111,7 @@ def check_width(root):
 
 
 def commands(text):
-    """(offset, command line) for each shown call of sharewell, in code only."""
+    """(offset, command line) for each shown call of a program of ours, in code only."""
     for block in FENCE.finditer(text):
         offset = block.start()
         joined = re.sub(r"\\\n", "  ", block[0])
@@ -121,7 +123,7 @@ def commands(text):
 
 
 def split_calls(line):
-    """The words after `sharewell` of each call in a shell line, up to a pipe, `;`, `#` or ` -- `."""
+    """The program and the words after it of each call in a shell line, up to a pipe, `;`, `#` or ` -- `."""
     if line.startswith("$ "):
         line = line[2:]
     try:
@@ -134,18 +136,18 @@ def split_calls(line):
     for index, word in enumerate(words + [";"]):
         if call is not None:
             if word == "--" or not word.strip(";|&<>"):
-                yield call
+                yield call[0], call[1:]
                 call = None
             else:
                 call.append(word)
-        elif word.split("/")[-1] == "sharewell" and "=" not in word and (
+        elif word.split("/")[-1] in PROGRAMS and "=" not in word and (
                 index == 0 or not words[index - 1].strip(";|&") or "=" in words[index - 1]
                 or words[index - 1] in ("sudo", "time")):
-            call = []
+            call = [word.split("/")[-1]]
 
 
 def help_of(program, words, cache):
-    key = tuple(words)
+    key = (program, *words)
     if key not in cache:
         done = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=False,
                               timeout=60, env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200"})
@@ -167,22 +169,24 @@ def flags_of(program, words, cache):
 
 def check_commands(root, program):
     cache = {}
-    top = help_of(program, [], cache)
-    if top is None:
-        yield f"{program} --help failed: build the program first"
-        return
+    paths = {name: program.removesuffix("sharewell") + name for name in PROGRAMS}
+    for path in paths.values():
+        if not os.path.exists(path) or help_of(path, [], cache) is None:
+            yield f"{path} --help failed: build the programs first"
+            return
     for page in manual(root):
         text = page.read_text(encoding="utf-8")
         name = page.relative_to(root)
         for offset, line in commands(text):
             where = f"{name}:{line_of(text, offset)}"
-            for words in split_calls(line):
-                shown, command = top, "sharewell"
+            for command, words in split_calls(line):
+                program = paths[command]
+                shown = top = help_of(program, [], cache)
                 if words and SUBCOMMAND.fullmatch(words[0]):
                     # CLI11 answers --help of an unknown word with the program's own help.
                     own = help_of(program, words[:1], cache)
                     if own is None or own == top:
-                        yield f"{where}: there is no command `sharewell {words[0]}`: mend {page.name}"
+                        yield f"{where}: there is no command `{command} {words[0]}`: mend {page.name}"
                         continue
                     shown += flags_of(program, words, cache)
                     command += f" {words[0]}"

@@ -26,6 +26,9 @@ class DocsCheck(unittest.TestCase):
         self.program = self.root / "sharewell"
         self.program.write_text(PROGRAM)
         self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
+        lab = self.root / "sharewell-lab"
+        lab.write_text(PROGRAM.replace("simulate", "train").replace("--trace", "--pairs"))
+        lab.chmod(lab.stat().st_mode | stat.S_IXUSR)
 
     def links(self, text):
         (self.root / "README.md").write_text(text)
@@ -81,6 +84,11 @@ class DocsCheck(unittest.TestCase):
         found = self.readme("text\n\n```\nsharewell fly\n```\n")
         self.assertEqual(len(found), 1)
         self.assertIn("README.md:4:", found[0])
+
+    def test_each_program_has_commands_of_its_own(self):
+        self.assertEqual(self.readme("`sharewell-lab train --pairs x`"), [])
+        self.assertIn("`sharewell-lab simulate`", self.readme("`build/release/sharewell-lab simulate`")[0])
+        self.assertIn("`sharewell train`", self.readme("`sharewell train`")[0])
 
     def test_unknown_flag(self):
         self.assertEqual(len(self.readme("`sharewell simulate --tracee x`")), 1)

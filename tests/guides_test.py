@@ -130,7 +130,7 @@ class ReadmeFigures(unittest.TestCase):
     def test_loops_that_are_known(self):
         (slot, _), (ours, _) = self.times("mix", ("slot", "sharewell"))
         self.assertIn(f"Twenty loops that it knew: {ours:.0f} s instead of {slot:.0f} s", self.TEXT)
-        self.assertIn(f"| −{100 * (1 - ours / slot):.1f} % | `sharewell reproduce yeung", self.TEXT)
+        self.assertIn(f"| −{100 * (1 - ours / slot):.1f} % | `sharewell-lab reproduce yeung", self.TEXT)
 
 
 def add(guide):

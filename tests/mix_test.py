@@ -155,7 +155,7 @@ class Mix(unittest.TestCase):
                 self.assertTrue([e for e in record["events"] if e["kind"].startswith("job.")])
                 self.assertGreater(record["jobs"][0]["slowdown"], 0.5)
             self.assertIn("</svg>", (folder / "out" / "mix.svg").read_text(encoding="utf-8"))
-            read = subprocess.run([os.environ["SHAREWELL"], "reproduce", "yeung", "--json", "--real", f"{folder}/out/slot.json,{folder}/out/sharewell.json"],
+            read = subprocess.run([os.environ["SHAREWELL"] + "-lab", "reproduce", "yeung", "--json", "--real", f"{folder}/out/slot.json,{folder}/out/sharewell.json"],
                                   stdout=subprocess.PIPE, text=True, timeout=60, check=True)
             rows = {row["what"]: row for row in json.loads(read.stdout)["experiments"][0]["rows"]}
             self.assertEqual(rows["makespan_vs_slot_sharewell"]["paper"], -0.335)

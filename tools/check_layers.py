@@ -26,8 +26,11 @@ import count_members  # noqa: E402
 
 PURE = ("core", "json", "graph", "interference", "estimate", "predict", "policy", "sim")
 
-_BELOW_STUDY = ("core", "graph", "interference", "estimate", "predict", "policy", "sim", "platform", "json", "catalogue",
+_BELOW_ACTS = ("core", "graph", "interference", "estimate", "predict", "policy", "sim", "platform", "json", "catalogue",
                 "collect", "stress", "import", "store", "trace", "engine", "control")
+
+_ACTS = ("measure", "advice", "simulation")
+_SHELL = ("cli/args/*", "cli/simulate/*", "cli/app.*", "cli/terminal.*")
 
 # What a module may include. "engine/engine.h" allows that header alone (a face of its module), and a
 # trailing * any header whose name begins so.
@@ -49,27 +52,25 @@ ALLOWED = {
     # Traces name workloads as our own files do, and Gavel's two files are read by one reader.
     "trace": ("core", "platform", "json", "catalogue"),
     "engine": ("core", "platform", "json"),
-    "engine/simulated": ("core", "platform", "json", "sim"),
+    "engine/simulated/*": ("core", "platform", "json", "engine", "sim"),
     "control": ("core", "platform/clock/wall_clock.h", "platform/mutex.h", "policy/policy.h",
                 "estimate/seen_needs.h", "collect/collector.h",
                 "store/store.h", "store/job_store.h", "engine/engine.h", "engine/check_plan.h", "engine/step_source.h",
                 "engine/runner.h", "engine/foreign_queue.h", "engine/pauser.h", "engine/runner_node.h", "engine/live/live_engine.h"),
-    "study": _BELOW_STUDY,
-    # The results of studies are plain data.
-    "report": ("core", "json", "store", "study/measure/doctor/health.h",
-               "study/measure/imports/imported_metrics.h", "study/measure/grid/colocate_result.h",
-               "study/measure/grid/sweep_result.h", "study/measure/sensitivity/sensitivity_result.h",
-               "study/prediction/evaluate/beside_yeung.h", "study/prediction/measured_slowdowns.h",
-               "study/prediction/evaluate/evaluate_pairs.h", "study/prediction/evaluate/evaluation.h",
-               "study/prediction/inspection.h",
-               "study/prediction/prediction.h", "study/prediction/retraining.h", "study/prediction/watched_step.h", "study/prediction/evaluate/timm.h",
-               "study/prediction/evaluate/worth.h",
-               "study/recommend/judged_sweep.h", "study/recommend/recommendation.h",
-               "study/reproduce/reproduce.h", "study/simulation/results.h", "study/simulation/replay/forecast.h",
-               "study/simulation/scenario.h", "study/simulation/simulate.h",
-               "study/simulation/group_times.h", "study/simulation/spread.h", "study/simulation/summary.h",
-               "study/simulation/replay/switch_over.h", "study/simulation/replay/whatif.h",
-               "study/simulation/replay/gains.h", "study/usage/gpu_time.h", "study/usage/savings.h"),
+    # Whole acts, one function each.
+    "measure": _BELOW_ACTS,
+    "advice": _BELOW_ACTS + ("measure",),
+    "simulation": _BELOW_ACTS + ("advice",),
+    # Their results are plain data.
+    "report": ("core", "json", "store", "measure/doctor/health.h",
+               "measure/imports/imported_metrics.h", "measure/grid/colocate_result.h",
+               "measure/grid/sweep_result.h", "measure/sensitivity/sensitivity_result.h",
+               "advice/inspection.h", "advice/prediction.h", "advice/watched_step.h", "advice/recommend/recommendation.h",
+               "simulation/results.h", "simulation/replay/forecast.h",
+               "simulation/scenario.h", "simulation/simulate.h",
+               "simulation/group_times.h", "simulation/spread.h", "simulation/summary.h",
+               "simulation/replay/switch_over.h", "simulation/replay/whatif.h",
+               "simulation/replay/gains.h", "simulation/usage/gpu_time.h", "simulation/usage/savings.h"),
     # A program of its own that has nothing but libc.
     "supervise": ("engine/local/run/job_files.h", "engine/local/run/log_rows.h",
                   "platform/files/metric_lines.h", "platform/files/step_lines.h", "platform/files/watch_counter.h",
@@ -80,10 +81,13 @@ ALLOWED = {
     "http": ("core", "platform"),
     "api": ("core", "platform/clock/wall_clock.h", "platform/mutex.h", "platform/process/user_account.h",
             "platform/process/work_stop.h", "store", "control", "http", "json", "platform/files/test_folder.h"),
-    "server": _BELOW_STUDY + ("study", "report", "http", "api"),
-    "cli": _BELOW_STUDY + ("study", "report", "http", "api", "server"),
+    "server": _BELOW_ACTS + _ACTS + ("report", "http", "api"),
+    "cli": _BELOW_ACTS + _ACTS + ("report", "http", "api", "server"),
+    # What both programs have at the shell: sharewell of cli/, and sharewell-lab of research/.
+    **{room: _BELOW_ACTS + _ACTS + ("report",) + _SHELL for room in _SHELL},
+    "research": _BELOW_ACTS + _ACTS + ("report",) + _SHELL,
     # The fixtures of the tests; nothing but tests may include it.
-    "testing": tuple(m for m in _BELOW_STUDY if m != "control") +
+    "testing": tuple(m for m in _BELOW_ACTS if m != "control") +
                ("control/loop/event_readings.h", "control/loop/loop.h"),
 }
 
@@ -137,10 +141,12 @@ def line_of(text, offset):
 
 
 def rules_for(module, inner):
-    """The table's entry: engine/simulated has one of its own."""
-    if module == "engine" and inner.parts[:1] == ("simulated",):
-        return ALLOWED["engine/simulated"]
-    return ALLOWED[module]
+    """The table's entry, and whether it is a room's own, such as that of engine/simulated."""
+    path = f"{module}/{inner.as_posix()}"
+    for room, rules in ALLOWED.items():
+        if "/" in room and path.startswith(room.rstrip("*")):
+            return rules, True
+    return ALLOWED[module], False
 
 
 def permits(rules, target):
@@ -155,7 +161,7 @@ def describe(module, rules):
 
 def check_file(path, module, inner):
     text = path.read_text(encoding="utf-8", errors="replace")
-    rules = rules_for(module, inner)
+    rules, of_a_room = rules_for(module, inner)
     of_tests = path.name.endswith("_test.cc")
     pure = module in PURE and not of_tests
     for match in INCLUDE.finditer(blank(text, strings=False)):
@@ -164,7 +170,7 @@ def check_file(path, module, inner):
         first = target.split("/")[0]
         ours = "/" in target and first in ALLOWED
         if ours:
-            if first == module:
+            if first == module and not of_a_room:
                 continue
             if first == "testing":
                 if not of_tests:
@@ -296,7 +302,8 @@ def check_cmake(root, module):
     text = re.sub(r"#[^\n]*", "", path.read_text(encoding="utf-8"))
     words = re.findall(r"[^\s()]+", text)
     for match in re.finditer(r"\bDEPS\s+((?:[a-z_]+\s*)*)", text):
-        allowed = {rule.split("/")[0] for key, rules in ALLOWED.items()
+        # A room that others link is a target of its own.
+        allowed = {"cli_base" if rule in _SHELL else rule.split("/")[0] for key, rules in ALLOWED.items()
                    if key.split("/")[0] == module for rule in rules}
         for dep in match[1].split():
             if dep not in allowed:

@@ -37,22 +37,22 @@ def page(name, version, usage, summary, begins, rest):
 
 
 def main(program, folder):
-    folder = pathlib.Path(folder)
+    folder, own = pathlib.Path(folder), pathlib.Path(program).name
     folder.mkdir(parents=True, exist_ok=True)
     version = said(program, "--version").split()[1]
     begins, rest = sections(said(program, "--help"))
     commands = [line.split()[0] for heading, text in rest if heading not in ("options", "example", "examples")
                 for line in text.split("\n") if re.match(r"  \S", line)]
-    names = ", ".join(f"sharewell-{command}(1)" for command in commands)
-    summary = begins.split("\n")[0].rstrip(".").removeprefix("Sharewell ")
-    text = page("sharewell", version, "sharewell COMMAND [options]", summary, begins.split("\n")[0], rest)
-    (folder / "sharewell.1").write_text(text + f".SH SEE ALSO\n{plain(names)}\n", encoding="utf-8")
+    names = ", ".join(f"{own}-{command}(1)" for command in commands)
+    summary = begins.split("\n")[0].rstrip(".").removeprefix("Sharewell ").removeprefix("Sharewell's ")
+    text = page(own, version, f"{own} COMMAND [options]", summary, begins.split("\n")[0], rest)
+    (folder / f"{own}.1").write_text(text + f".SH SEE ALSO\n{plain(names)}\n", encoding="utf-8")
     for command in commands:
         begins, rest = sections(said(program, command, "--help"))
         usage, words = begins.split("\n\n", 1)
         first = words.split("\n")[0].rstrip(".")
-        text = page(f"sharewell-{command}", version, usage.removeprefix("usage: "), first[0].lower() + first[1:], words, rest)
-        (folder / f"sharewell-{command}.1").write_text(text + ".SH SEE ALSO\nsharewell(1)\n", encoding="utf-8")
+        text = page(f"{own}-{command}", version, usage.removeprefix("usage: "), first[0].lower() + first[1:], words, rest)
+        (folder / f"{own}-{command}.1").write_text(text + f".SH SEE ALSO\n{plain(own)}(1)\n", encoding="utf-8")
     print(len(commands) + 1)
 
 

@@ -41,22 +41,15 @@ Result<ExitCode> Print(std::string_view text) {
   return kOk;
 }
 
-const CommandEntry* Find(std::string_view name) {
-  const auto all = Commands();
+const CommandEntry* Find(const Program& program, std::string_view name) {
+  const auto all = program.commands;
   const auto it =
       std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.name == name; });
   return it == all.end() ? nullptr : &*it;
 }
 
-// Words that other programs taught our users, too far from ours for a guess by letters.
-std::string_view HintFor(std::string_view word) {
-  constexpr std::pair<std::string_view, std::string_view> kHints[] = {
-      {"ps", "; `sharewell jobs` lists running and waiting jobs"},
-      {"queue", "; `sharewell jobs` lists running and waiting jobs"},
-      {"status", "; `sharewell jobs` lists the jobs, and `sharewell top` shows the GPUs"},
-      {"kill", "; `sharewell cancel` stops a job"},
-  };
-  for (const auto& [known, hint] : kHints) {
+std::string_view HintFor(const Program& program, std::string_view word) {
+  for (const auto& [known, hint] : program.hints) {
     if (word == known) return hint;
   }
   return {};
@@ -144,7 +137,8 @@ Result<void> CheckNoPasswordIsGiven(const CLI::App& app) {
   return {};
 }
 
-Result<ExitCode> RunCommand(const CommandEntry& entry, const std::vector<std::string>& given) {
+Result<ExitCode> RunCommand(const Program& program, const CommandEntry& entry,
+                            const std::vector<std::string>& given) {
   const auto command = entry.make();
   CLI::App app;
   app.set_help_flag("-h,--help", "show this help");
@@ -159,7 +153,7 @@ Result<ExitCode> RunCommand(const CommandEntry& entry, const std::vector<std::st
   try {
     app.parse(args);
   } catch (const CLI::CallForHelp&) {
-    return Print(CommandHelp(entry, app));
+    return Print(CommandHelp(program, entry, app));
   } catch (const CLI::ParseError& error) {
     problem = InWords(error, app);
     if (line != nullptr && flags_end == given.end() && !app.remaining().empty()) {
@@ -169,45 +163,46 @@ Result<ExitCode> RunCommand(const CommandEntry& entry, const std::vector<std::st
   if (auto ok = CheckNoFlagIsAValue(app); !ok) problem = ok.error().message;
   if (auto ok = CheckNoPasswordIsGiven(app); !ok) problem = ok.error().message;
   if (!problem.empty()) {
-    return UsageError("{}: {}\nTry 'sharewell {} --help'.", entry.name, problem, entry.name);
+    return UsageError("{}: {}\nTry '{} {} --help'.", entry.name, problem, program.name, entry.name);
   }
   return command->Run();
 }
 
-Result<ExitCode> Dispatch(const std::vector<std::string>& args) {
+Result<ExitCode> Dispatch(const Program& program, const std::vector<std::string>& args) {
   if (args.empty()) {
-    WriteErr(ProgramHelp());
+    WriteErr(ProgramHelp(program));
     return kUsage;
   }
   const std::string& first = args.front();
-  if (first == "-h" || first == "--help") return Print(ProgramHelp());
+  if (first == "-h" || first == "--help") return Print(ProgramHelp(program));
   if (first == "help") {
-    if (args.size() == 1) return Print(ProgramHelp());
-    return Dispatch({args[1], "--help"});
+    if (args.size() == 1) return Print(ProgramHelp(program));
+    return Dispatch(program, {args[1], "--help"});
   }
-  if (first == "--version") return Print(fmt::format("sharewell {}\n", core::kVersion));
-  if (const CommandEntry* entry = Find(first)) {
-    return RunCommand(*entry, {args.begin() + 1, args.end()});
+  if (first == "--version") return Print(fmt::format("{} {}\n", program.name, core::kVersion));
+  if (const CommandEntry* entry = Find(program, first)) {
+    return RunCommand(program, *entry, {args.begin() + 1, args.end()});
   }
   std::vector<std::string> known;
   const bool flag = !first.empty() && first.front() == '-';
   if (flag) {
     known = {"--help", "--version"};
   } else {
-    for (const auto& entry : Commands()) known.emplace_back(entry.name);
+    for (const auto& entry : program.commands) known.emplace_back(entry.name);
   }
-  const std::string_view hint = HintFor(first);
-  return UsageError("unknown {} {}{}\nTry 'sharewell --help'.", flag ? "flag" : "command",
-                    Quoted(first), hint.empty() ? core::DidYouMean(first, known) : hint);
+  const std::string_view hint = HintFor(program, first);
+  return UsageError("unknown {} {}{}\nTry '{} --help'.", flag ? "flag" : "command", Quoted(first),
+                    hint.empty() ? core::DidYouMean(first, known) : hint, program.name);
 }
 
 }  // namespace
 
-int RunProgram(const std::vector<std::string>& args) {
+int RunProgram(const Program& program, const std::vector<std::string>& args) {
+  NameProgram(program.name);
   ExitOnInterrupt();
   store::HideSecrets();
   try {
-    const auto code = Dispatch(args);
+    const auto code = Dispatch(program, args);
     if (code) return *code;
     WriteError(code.error().message);
     return CodeOf(code.error().kind);

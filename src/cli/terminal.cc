@@ -23,6 +23,7 @@ constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr std::size_t kBarWidth = 30;
 constexpr std::size_t kWidthUnknown = 80;
 
+std::string_view program_name = "sharewell";
 volatile std::sig_atomic_t bar_drawn = 0;
 std::atomic<const std::string*> last_words = nullptr;  // never given back: a signal may come late
 
@@ -74,12 +75,14 @@ void WriteErr(std::string_view text) { WriteAll(STDERR_FILENO, text); }
 
 void WriteError(std::string_view message) {
   if (message.empty()) return;
-  const std::string text = fmt::format("sharewell: {}\n", message);
+  const std::string text = fmt::format("{}: {}\n", program_name, message);
   const auto width = WidthOf(STDERR_FILENO);
   WriteErr(width ? report::Fitted(text, *width) : text);
 }
 
-void SayLine(const std::string& line) { WriteErr(fmt::format("sharewell: {}\n", line)); }
+void SayLine(const std::string& line) { WriteErr(fmt::format("{}: {}\n", program_name, line)); }
+
+void NameProgram(std::string_view name) { program_name = name; }
 
 void ExitOnInterrupt() {
   struct sigaction before {};

@@ -23,10 +23,14 @@ core::Result<void> WriteText(std::string_view text);
 
 // To stderr, as it is; a failure there cannot be told to anyone.
 void WriteErr(std::string_view text);
-// "sharewell: MESSAGE" on stderr, fitted like that. Nothing is said for an empty message.
+// "sharewell: MESSAGE" on stderr (the program's name), fitted like that. Nothing is said for an
+// empty message.
 void WriteError(std::string_view message);
 // "sharewell: LINE" on stderr, for what a command that runs on has to tell. Any thread.
 void SayLine(const std::string& line);
+
+// Whom messages are from; "sharewell" until it is told. REQUIRES: a literal.
+void NameProgram(std::string_view name);
 
 // From now on SIGINT clears the progress bar and ends the program with 130.
 void ExitOnInterrupt();

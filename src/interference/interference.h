@@ -23,10 +23,10 @@
 //
 // All speeds are relative to the job alone with all SMs.
 //
-// The coefficients below are those that `sharewell train` fits (fit.h; docs/prediction.md has the
-// command) to what was measured on an H200,
+// The coefficients below are those that `sharewell-lab train` fits (fit.h; docs/prediction.md has
+// the command) to what was measured on an H200,
 // data/h200/{pairs,pairs-2,triples,shares,groups,groups-2}.csv;
-// study/prediction/evaluate/evaluate_pairs_test.cc holds them to it. Speeds of groups of which no
+// research/evaluate/evaluate_pairs_test.cc holds them to it. Speeds of groups of which no
 // workload was fitted are told with a mean absolute error of 0.064 (a constant: 0.134; one
 // measurement repeats within 0.039). What it errs by for a workload that was measured beside others
 // is learnt in predict/colocation/colocation.h.
@@ -94,7 +94,7 @@ core::Ratio SpeedAlone(const core::Demand& demand, core::Ratio sm_share,
 
 // The mean time of a job's kernels with all SMs: what is known, else 300 us sm^2, at least 8 us.
 // Where nobody's is known, speeds beside others err by 0.068 with it, 0.085 if all are taken for
-// equally long, and 0.064 where they are known (study/prediction/evaluate/hidden_groups_test.cc).
+// equally long, and 0.064 where they are known (research/evaluate/hidden_groups_test.cc).
 core::Seconds LikelyKernelTime(const core::Demand& demand);
 
 class Interference {

@@ -341,7 +341,7 @@ core::Result<OperatorTable> OperatorTable::Read(std::string_view text) {
     }
     if (!good) {
       return core::UsageError(
-          "operator {} of the trained model is damaged: `sharewell train` makes "
+          "operator {} of the trained model is damaged: `sharewell-lab train` makes "
           "a new one",
           cells.size());
     }

@@ -71,7 +71,7 @@ core::Result<LearnerSpec> Chosen(const TrainOptions& options, Figure figure,
 }
 
 // Half of what was learnt of times is believed: whole families held out, more hurts, and with
-// familiar models less would (sharewell evaluate).
+// familiar models less would (sharewell-lab evaluate).
 constexpr double kTimeTrust = 0.5;
 
 // What one row of times says beyond this is not believed, as a logarithm: its loop does things that

@@ -1,4 +1,4 @@
-// Trained: what `sharewell train` writes and `predict` reads: a predictor, and how jobs fare
+// Trained: what `sharewell-lab train` writes and `predict` reads: a predictor, and how jobs fare
 // together. One JSON text; the same value gives the same text.
 //
 // {"format": "sharewell-model", "version": 1 (2 with a "local"), "gpus": [name, ...], "means":

@@ -123,7 +123,8 @@ TEST(Trained, CutShortAnywhereItIsRefusedWithWhatToDo) {
   for (const double share : {0.0, 1e-4, 0.01, 0.3, 0.7, 0.999}) {
     const std::string error = ErrorOf(
         Text().substr(0, static_cast<std::size_t>(share * static_cast<double>(Text().size()))));
-    EXPECT_THAT(error, AllOf(HasSubstr("damaged"), HasSubstr("`sharewell train` makes a new one")))
+    EXPECT_THAT(error,
+                AllOf(HasSubstr("damaged"), HasSubstr("`sharewell-lab train` makes a new one")))
         << share;
   }
 }

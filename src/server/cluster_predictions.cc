@@ -61,7 +61,7 @@ std::optional<ClusterPredictions::Asked> ClusterPredictions::AskOf(
 
 std::optional<core::Result<core::Needs>> ClusterPredictions::Of(const Asked& asked) {
   if (stop_.asked()) return std::nullopt;
-  const study::PredictionAsk& ask = asked.ask;
+  const advice::PredictionAsk& ask = asked.ask;
   // Who asks is part of it: an error names the file as that user called it.
   const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", asked.user, asked.file_version,
                                       ask.batch, ask.gpus, ask.precision, ask.gpu, asked.name);

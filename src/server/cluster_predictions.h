@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "advice/prediction.h"
 #include "api/fair_worker.h"
 #include "catalogue/gpu_catalogue.h"
 #include "core/result.h"
@@ -22,7 +23,6 @@
 #include "platform/mutex.h"
 #include "platform/process/bounded_work.h"
 #include "server/learner.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::server {
 
@@ -56,7 +56,7 @@ class ClusterPredictions {
     std::string user;                      // who waits for it
     std::string file_version;              // another one where the file has changed
     std::string name;                      // what the user calls the file
-    study::PredictionAsk ask;              // its model is not read: `file` is
+    advice::PredictionAsk ask;             // its model is not read: `file` is
     std::shared_ptr<const OpenFile> file;  // shared with the one who reads it later
   };
   // What the user says of the model: its name, batch and precision.

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "advice/prediction.h"
 #include "platform/files/test_folder.h"
 #include "platform/files/write_file.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::server {
 namespace {
@@ -31,7 +31,7 @@ class ClusterPredictionsTest : public ::testing::Test {
       return core::FailedError("there is none");
     };
     options.catalogue = &catalogue_;
-    options.given = study::BuiltinModel().value();
+    options.given = advice::BuiltinModel().value();
     options.wall = [] { return core::UnixMillis{0}; };
     learner_ = std::make_unique<Learner>(std::move(options));
     Begin({.first = core::Seconds(0), .later = core::Seconds(0), .of_the_time = 0});

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <thread>
 
+#include "advice/prediction.h"
 #include "graph/read.h"
 #include "platform/files/test_folder.h"
 #include "predict/base.h"
 #include "server/learner_json.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::server {
 namespace {
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const predict::Trained& Shipped() {
-  static const predict::Trained trained = study::BuiltinModel().value();
+  static const predict::Trained trained = advice::BuiltinModel().value();
   return trained;
 }
 

@@ -11,7 +11,9 @@
 #include <optional>
 #include <utility>
 
+#include "advice/prediction.h"
 #include "engine/local/run/job_folder.h"
+#include "measure/doctor/host_speed.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/files/embedded.h"
 #include "platform/process/own_memory.h"
@@ -23,8 +25,6 @@
 #include "server/studies.h"
 #include "store/kept_jobs.h"
 #include "store/learning_store.h"
-#include "study/measure/doctor/host_speed.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::server {
 
@@ -63,7 +63,7 @@ Server::Parts::~Parts() {
 
 // Before whoever predicts.
 Result<void> Server::Parts::MakeLearner() {
-  auto given = study::TrainedOrBuiltin(options.trained);
+  auto given = advice::TrainedOrBuiltin(options.trained);
   if (!given) return tl::unexpected(std::move(given.error()).Within("--trained"));
   LearnerOptions learn;
   learn.open = [place = options.store] { return store::OpenLearning(place); };
@@ -241,8 +241,9 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   RETURN_IF_ERROR(parts->OpenStores());
   RETURN_IF_ERROR(parts->MakeLearner());
   // Simulated GPUs contend for nothing on this host, and without GPUs nobody gives way.
-  const auto host = parts->HasRealGpus() ? study::KeptHostSpeed(options.state, study::MachineKey())
-                                         : std::nullopt;
+  const auto host = parts->HasRealGpus()
+                        ? measure::KeptHostSpeed(options.state, measure::MachineKey())
+                        : std::nullopt;
   if (host) parts->machine.cluster.ShareOutMemoryBandwidth(host->memory_bandwidth);
   RETURN_IF_ERROR(options.slurm        ? parts->MakeSlurm()
                   : options.kubernetes ? parts->MakeKubernetes()

@@ -10,11 +10,11 @@
 #include "core/text/words.h"
 #include "engine/local/container.h"
 #include "engine/local/gpu_sharing.h"
+#include "measure/doctor/host_speed.h"
 #include "platform/files/watcher_files.h"
 #include "platform/machine/cpu_topology.h"
 #include "platform/process/find_program.h"
 #include "server/server_parts.h"
-#include "study/measure/doctor/host_speed.h"
 
 namespace sharewell::server {
 
@@ -124,18 +124,18 @@ void Server::Parts::MakeWatch() {
 // At the first start on a machine; nobody waits for it.
 void Server::Parts::Calibrate() {
   calibration = std::jthread([this] {
-    const auto speed = study::MeasureHostSpeed();
+    const auto speed = measure::MeasureHostSpeed();
     if (!speed) {
       return options.say(fmt::format(
           "what the host's memory moves was not measured: {}; `sharewell doctor --calibrate` "
           "tries again",
           speed.error().message));
     }
-    if (auto kept = study::KeepHostSpeed(options.state, study::MachineKey(), *speed); !kept) {
+    if (auto kept = measure::KeepHostSpeed(options.state, measure::MachineKey(), *speed); !kept) {
       options.say(fmt::format("host: {}", kept.error().message));
     }
     service->SetMemoryBandwidth(speed->memory_bandwidth);
-    options.say("host: " + study::InWords(*speed));
+    options.say("host: " + measure::InWords(*speed));
   });
 }
 

@@ -32,12 +32,12 @@
 #include "server/step_reader.h"
 #include "server/study_worker.h"
 #include "server/usage.h"
+#include "simulation/replay/forecast.h"
+#include "simulation/replay/trace_whatif.h"
+#include "simulation/replay/whatif.h"
+#include "simulation/scenario.h"
 #include "store/job_store.h"
 #include "store/store.h"
-#include "study/simulation/replay/forecast.h"
-#include "study/simulation/replay/trace_whatif.h"
-#include "study/simulation/replay/whatif.h"
-#include "study/simulation/scenario.h"
 #include "trace/reader.h"
 
 namespace sharewell::server {
@@ -66,7 +66,7 @@ Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::str
   RETURN_IF_ERROR(shared);
   std::vector<const core::JobRecord*> played;
   for (const core::JobRecord& record : *records) played.push_back(&record);
-  study::WhatIfOptions options;
+  simulation::WhatIfOptions options;
   options.now = now;
   options.max_slowdown = parts.max_slowdown;
   options.match_patience = parts.match_patience;
@@ -75,7 +75,7 @@ Result<std::string> Simulate(const StudyParts& parts, const std::vector<std::str
       SimulationKind(), run,
       [&](const api::WhatIfProgress& tell) -> Result<std::string> {
         options.progress = tell;
-        const auto result = study::WhatIf(played, *cluster, *shared, policies, options);
+        const auto result = simulation::WhatIf(played, *cluster, *shared, policies, options);
         RETURN_IF_ERROR(result);
         return report::WhatIfJson(*result);
       },
@@ -96,14 +96,14 @@ Result<std::string> SimulateTrace(const StudyParts& parts, const std::string& te
         "{} has {} jobs, and a server plays {} at most: `sharewell simulate` has no such limit",
         core::Quoted(name), trace->jobs.size(), kMostTraceJobs);
   }
-  const auto scenario = study::BuildScenario(
+  const auto scenario = simulation::BuildScenario(
       *trace, name, cluster, catalogue::BuiltinMeasurements(), *parts.catalogue, {});
   RETURN_IF_ERROR(scenario);
-  study::WhatIfOptions options;
+  simulation::WhatIfOptions options;
   options.max_slowdown = parts.max_slowdown;
   options.match_patience = parts.match_patience;
   options.progress = progress;
-  const auto result = study::TraceWhatIf(*scenario, policies, options);
+  const auto result = simulation::TraceWhatIf(*scenario, policies, options);
   RETURN_IF_ERROR(result);
   return report::WhatIfJson(*result);
 }
@@ -146,9 +146,9 @@ std::map<std::string, double> UsageNow(const QueueNow& queue, core::UnixMillis n
 }
 
 // `asked`: a job that is not there yet; may be null.
-Result<study::ForecastResult> PlayForward(const StudyParts& parts, const QueueNow& queue,
-                                          const core::Submission* asked,
-                                          study::ForecastOptions options) {
+Result<simulation::ForecastResult> PlayForward(const StudyParts& parts, const QueueNow& queue,
+                                               const core::Submission* asked,
+                                               simulation::ForecastOptions options) {
   std::vector<const core::JobRecord*> records;
   for (const control::JobPtr& job : queue.live) records.push_back(job.get());
   std::vector<core::GivenGpu> gpus;
@@ -167,8 +167,8 @@ Result<study::ForecastResult> PlayForward(const StudyParts& parts, const QueueNo
   options.usage = UsageNow(queue, options.now);
   options.match_patience = parts.match_patience;
   options.projects = parts.projects;
-  return study::Forecast(records, *queue.view.cluster, gpus, closed, queue.shared,
-                         asked != nullptr ? &considered : nullptr, options);
+  return simulation::Forecast(records, *queue.view.cluster, gpus, closed, queue.shared,
+                              asked != nullptr ? &considered : nullptr, options);
 }
 
 Result<std::string> ToldForward(const StudyParts& parts,
@@ -195,7 +195,7 @@ Result<api::Starts> ExpectedStarts(const StudyParts& parts) {
       {.now = now, .go_on = [until] { return std::chrono::steady_clock::now() < until; }});
   RETURN_IF_ERROR(result);
   api::Starts starts;
-  for (const study::ExpectedStart& job : result->jobs) {
+  for (const simulation::ExpectedStart& job : result->jobs) {
     // What could start now, and does not, waits for something that the forecast does not know.
     if (job.start && *job.start > now) starts.emplace(job.number, *job.start);
   }
@@ -229,7 +229,7 @@ std::string LogsAreGone(std::int64_t number) {
 
 Result<std::string> Predict(const StudyParts& parts, const std::string& model,
                             const api::Query& query, const api::StudyRun& run) {
-  study::PredictionAsk ask;
+  advice::PredictionAsk ask;
   const std::string name = Asked(query, "name", "model.onnx");
   const auto batch = core::ParseWhole("batch", Asked(query, "batch", "1"), 1, 1'000'000);
   RETURN_IF_ERROR(batch);

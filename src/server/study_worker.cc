@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "advice/model_file.h"
+#include "advice/predicted_needs.h"
 #include "core/text/quoted.h"
 #include "graph/step/told_step.h"
 #include "json/value.h"
@@ -23,8 +25,6 @@
 #include "report/text/format.h"
 #include "store/jobs/job_json.h"
 #include "store/jobs/told_json.h"
-#include "study/prediction/model_file.h"
-#include "study/prediction/predicted_needs.h"
 
 namespace sharewell::server {
 namespace {
@@ -149,14 +149,14 @@ std::string PredictionJson(const core::Needs& needs, const predict::Prediction& 
 // The answer where the graph is kept, the one where it is not, and the graph's digest and text;
 // the last two are absent where it cannot be kept.
 Result<std::string> PredictHere(const predict::Predictor& predictor, bool retrained,
-                                const study::PredictionAsk& ask,
+                                const advice::PredictionAsk& ask,
                                 const catalogue::GpuCatalogue& catalogue, const std::string& name) {
-  auto row = study::PredictOne(ask, predictor, catalogue);
+  auto row = advice::PredictOne(ask, predictor, catalogue);
   RETURN_IF_ERROR(row);
   row->ask.model = name;
-  core::Needs needs = study::NeedsFrom(*row);
+  core::Needs needs = advice::NeedsFrom(*row);
   const std::string without = PredictionJson(needs, row->prediction);
-  const auto graph = study::ReadModel(ask.model, {.batch = row->ask.batch, .named = ask.bind});
+  const auto graph = advice::ReadModel(ask.model, {.batch = row->ask.batch, .named = ask.bind});
   const auto kept = graph ? GraphToKeep(*graph) : std::nullopt;
   if (!kept) return Packed({without, without});
   needs.graph = kept->digest;
@@ -242,7 +242,7 @@ Result<std::string> InWorker(const StudyKind& kind, const api::StudyRun& run, co
   return Heard(std::move(done.answer));
 }
 
-Result<std::string> PredictInWorker(Learner& learner, study::PredictionAsk ask, int file,
+Result<std::string> PredictInWorker(Learner& learner, advice::PredictionAsk ask, int file,
                                     const catalogue::GpuCatalogue& catalogue,
                                     const std::string& name, const api::StudyRun& run) {
   // Asked before it is used: another may take its place meanwhile.
@@ -305,9 +305,9 @@ core::Told FactsOf(const graph::ToldStep& step) {
 }
 
 // What of the step a prediction asks for by name; its operators say the rest.
-study::PredictionAsk AskFor(const core::Told& told, const ToldAsk& on, int file) {
+advice::PredictionAsk AskFor(const core::Told& told, const ToldAsk& on, int file) {
   constexpr double kMostBatch = 1e6, kMostWorkers = 1024;
-  study::PredictionAsk ask;
+  advice::PredictionAsk ask;
   ask.model = fmt::format("/proc/self/fd/{}", file);
   ask.shown = "the told step";
   ask.gpu = on.gpu;
@@ -341,7 +341,7 @@ Result<std::string> ReadToldHere(const predict::Predictor& predictor, bool retra
   const auto step = graph::ReadToldStep(document);
   RETURN_IF_ERROR(step);
   core::Told told = FactsOf(*step);
-  const study::PredictionAsk ask = AskFor(told, on, file);
+  const advice::PredictionAsk ask = AskFor(told, on, file);
   const std::string name = told.modules.empty() ? "its step" : told.modules.substr(0, 60);
   const auto answer = PredictHere(predictor, retrained, ask, catalogue, name);
   if (!answer) {

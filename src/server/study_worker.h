@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "advice/prediction.h"
 #include "api/api.h"
 #include "catalogue/gpu_catalogue.h"
 #include "core/result.h"
@@ -14,7 +15,6 @@
 #include "core/told.h"
 #include "platform/process/bounded_work.h"
 #include "server/learner.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::server {
 
@@ -49,7 +49,7 @@ core::Result<std::string> InWorker(const StudyKind& kind, const api::StudyRun& r
 
 // What the model in use predicts, in another process, as POST /predictions answers it. The graph is
 // kept to learn from: needs name it. `file`: the model, open; `name`: what the user calls it.
-core::Result<std::string> PredictInWorker(Learner& learner, study::PredictionAsk ask, int file,
+core::Result<std::string> PredictInWorker(Learner& learner, advice::PredictionAsk ask, int file,
                                           const catalogue::GpuCatalogue& catalogue,
                                           const std::string& name, const api::StudyRun& run);
 // What a job told of one of its steps (docs/formats/told-step.md), and what the model in use

@@ -7,10 +7,10 @@
 #include "platform/clock/wall_clock.h"
 #include "report/jobs/usage_json.h"
 #include "report/jobs/usage_rows.h"
+#include "simulation/usage/gpu_time.h"
+#include "simulation/usage/savings.h"
 #include "store/job_store.h"
 #include "store/store.h"
-#include "study/usage/gpu_time.h"
-#include "study/usage/savings.h"
 
 namespace sharewell::server {
 namespace {
@@ -49,19 +49,19 @@ Result<JobsRead> ReadJobsSince(store::JobStore& store, core::UnixMillis since) {
 }
 
 // Who had which of the server's GPUs when.
-study::GpuTime WorldOf(const std::vector<core::JobRecord>& jobs, const control::ServiceView& view,
-                       study::TimeSpan time) {
+simulation::GpuTime WorldOf(const std::vector<core::JobRecord>& jobs,
+                            const control::ServiceView& view, simulation::TimeSpan time) {
   std::vector<const core::JobRecord*> pointers;
   for (const core::JobRecord& job : jobs) pointers.push_back(&job);
   std::vector<core::GivenGpu> gpus;
   for (const control::GpuView& gpu : view.gpus) gpus.push_back(gpu.gpu);
   const core::Cluster none;
-  return study::GpuTimeOf(pointers, view.cluster ? *view.cluster : none, gpus, time);
+  return simulation::GpuTimeOf(pointers, view.cluster ? *view.cluster : none, gpus, time);
 }
 
 // Mean of the GPUs that were sampled, by bin.
 Result<void> ReadBusy(const std::string& where, const std::string& node,
-                      const std::vector<core::GivenGpu>& gpus, study::TimeSpan time,
+                      const std::vector<core::GivenGpu>& gpus, simulation::TimeSpan time,
                       std::vector<report::UsageBin>& bins) {
   if (gpus.size() > kMostSampled) return {};
   auto store = store::Open(where);
@@ -94,8 +94,8 @@ Result<void> ReadBusy(const std::string& where, const std::string& node,
   return {};
 }
 
-std::vector<report::UsageBin> BinsOf(const study::GpuTime& world, study::TimeSpan time) {
-  const auto totals = study::OverTime(world, time, kBins);
+std::vector<report::UsageBin> BinsOf(const simulation::GpuTime& world, simulation::TimeSpan time) {
+  const auto totals = simulation::OverTime(world, time, kBins);
   std::vector<report::UsageBin> bins;
   for (std::size_t b = 0; b < totals.size(); ++b) {
     const auto begin = [&](std::size_t bin) {
@@ -147,11 +147,11 @@ Result<UsageKeeper::Kept> UsageKeeper::Make(std::int64_t seconds) const {
     gpus.push_back(gpu.gpu);
     parts.gpus.emplace_back().gpu = gpu.gpu;
   }
-  const study::TimeSpan time{parts.from, parts.to};
-  const study::GpuTime world = WorldOf(parts.jobs, view, time);
+  const simulation::TimeSpan time{parts.from, parts.to};
+  const simulation::GpuTime world = WorldOf(parts.jobs, view, time);
   auto bins = BinsOf(world, time);
   RETURN_IF_ERROR(ReadBusy(store_, cluster_ ? "" : view.node, gpus, time, bins));
-  kept.answer = report::UsageJson(parts, bins, study::SavingsOf(world, time));
+  kept.answer = report::UsageJson(parts, bins, simulation::SavingsOf(world, time));
   kept.made = steady_clock::now();
   kept.cost = kept.made - began;
   return kept;
@@ -165,7 +165,7 @@ Result<std::string> UsageTableText(const std::string& store, const control::Serv
   const auto read = ReadJobsSince(**jobs, asked.from);
   if (!read) return core::FailedError("{}", read.error().message);
   // What runs has run until now, and not longer.
-  const study::TimeSpan time{asked.from, std::min(asked.to, platform::UnixNow())};
+  const simulation::TimeSpan time{asked.from, std::min(asked.to, platform::UnixNow())};
   auto table =
       report::UsageTableOf(read->jobs, WorldOf(read->jobs, view, time), time, asked.by, prices);
   RETURN_IF_ERROR(table);

@@ -19,13 +19,13 @@ DATA = os.environ.get("SHAREWELL_TEST_DATA", os.path.join(ROOT, "../shared/data"
 rows, missed, skipped = [], [], []
 
 
-def run(*arguments):
+def run(*arguments, program=PROGRAM):
     """The command's JSON, its CPU seconds and the largest memory of any command so far, in MB."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([PROGRAM, *arguments, "--json"], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run([program, *arguments, "--json"], capture_output=True, text=True, cwd=ROOT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
-        sys.exit(f"acceptance: sharewell {' '.join(arguments)} failed: {done.stderr}")
+        sys.exit(f"acceptance: {os.path.basename(program)} {' '.join(arguments)} failed: {done.stderr}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return json.loads(done.stdout), cpu, after.ru_maxrss / 1024
 
@@ -88,7 +88,7 @@ def gavel():
 
 
 def figures(experiment):
-    out, _, _ = run("reproduce", experiment)
+    out, _, _ = run("reproduce", experiment, program=PROGRAM + "-lab")
     return {row["what"]: row["ours"] for row in out["experiments"][0]["rows"]}
 
 

@@ -20,21 +20,21 @@
 #include "catalogue/cluster_file.h"
 #include "catalogue/gpu_catalogue.h"
 #include "sim/world.h"
-#include "study/simulation/scenario.h"
+#include "simulation/scenario.h"
 #include "trace/reader.h"
 
 namespace sharewell {
 namespace {
 
-core::Result<study::Scenario> Read(const std::string& trace_file, const std::string& cluster_file,
-                                   std::uint64_t seed) {
+core::Result<simulation::Scenario> Read(const std::string& trace_file,
+                                        const std::string& cluster_file, std::uint64_t seed) {
   const auto catalogue = catalogue::GpuCatalogue::Builtin();
   auto cluster = catalogue::ReadCluster(cluster_file, catalogue);
   RETURN_IF_ERROR(cluster);
   const auto trace = trace::ReadTrace(trace_file);
   RETURN_IF_ERROR(trace);
-  return study::BuildScenario(*trace, trace_file, std::move(*cluster),
-                              catalogue::BuiltinMeasurements(), catalogue, {1, seed});
+  return simulation::BuildScenario(*trace, trace_file, std::move(*cluster),
+                                   catalogue::BuiltinMeasurements(), catalogue, {1, seed});
 }
 
 void Tell(const sim::Events& events) {

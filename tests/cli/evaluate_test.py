@@ -6,7 +6,7 @@ import json
 import unittest
 import xml.dom.minidom
 
-from program import ProgramTest
+from program import LAB, ProgramTest
 
 NET = """{"inputs": [{"name": "x", "shape": ["batch", 64]}],
           "layers": [{"type": "linear", "out": %d}, {"type": "relu"}, {"type": "linear", "out": 10}]}"""
@@ -14,6 +14,8 @@ HEADER = "workload,gpu,batch,precision,workers,steps_per_s,gpu_util,mem_used_byt
 
 
 class Evaluate(ProgramTest):
+    program = LAB
+
     def profiles(self, gpus=("H200",)):
         rows = []
         for i in range(12):

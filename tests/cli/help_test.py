@@ -27,7 +27,7 @@ class Help(ProgramTest):
 
     def test_commands_of_other_programs_get_a_hint(self):
         for word, hint in (("ps", "sharewell jobs"), ("queue", "sharewell jobs"), ("status", "sharewell top"),
-                           ("kill", "sharewell cancel")):
+                           ("kill", "sharewell cancel"), ("reproduce", "sharewell-lab reproduce")):
             self.assertIn(f"`{hint}`", self.fail_with(2, word))
 
     def test_jobs_come_first(self):
@@ -36,7 +36,7 @@ class Help(ProgramTest):
         self.assertIn("  jobs         list running and waiting jobs\n", text)
 
     def test_each_command_has_usage_and_an_example(self):
-        self.assertEqual(len(self.commands()), 49)
+        self.assertEqual(len(self.commands()), 46)
         for command in self.commands():
             text = self.succeed(command, "--help")
             self.assertIn(f"usage: sharewell {command}", text)

@@ -44,7 +44,7 @@ class Measure(ProgramTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("NVIDIA T1, PyTorch 0-stand-in: 3 cells to measure, 0 measured before", done.stderr)
         self.assertIn("3 of 3 cells, 0 failed", done.stderr)
-        self.assertIn("sharewell train PROFILES --operators operators.csv", done.stderr)
+        self.assertIn("sharewell-lab train PROFILES --operators operators.csv", done.stderr)
         rows = self.table()
         self.assertEqual([row["operands"] for row in rows], ["1x8:4g", "2x8:4g", "3x8:4g"])
         for row in rows:

@@ -9,7 +9,7 @@ import resource
 import struct
 import unittest
 
-from program import ProgramTest
+from program import LAB, ProgramTest
 
 DATA = pathlib.Path(__file__).resolve().parents[2] / "data" / "h200"
 ENCODER = str(DATA / "onnx" / "enc_256x2.onnx")
@@ -42,11 +42,11 @@ class ModelTest(ProgramTest):
         self.assertEqual(document["schema"], 1)
         return document["predictions"]
 
-    def refuse(self, *args):
+    def refuse(self, *args, program=None):
         """The message: one line, exit 2, soon, and nothing written."""
         before = sorted(path.name for path in self.folder.iterdir())
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        message = self.fail_with(2, *args)
+        message = self.fail_with(2, *args, program=program)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.assertLess(after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime, MOST_CPU_SECONDS, args)
         self.assertEqual(message.count("\n"), 1, message)
@@ -300,7 +300,7 @@ class Train(ModelTest):
         self.profiles = self.write("profiles.csv", "\n".join(rows) + "\n")
 
     def train(self, *args):
-        return self.succeed("train", self.profiles, "--gpu-catalogue", "mine.csv", "--out", *args)
+        return self.succeed("train", self.profiles, "--gpu-catalogue", "mine.csv", "--out", *args, program=LAB)
 
     def test_a_model_of_ones_own(self):
         said = self.train("mine.json")
@@ -340,18 +340,18 @@ class Train(ModelTest):
             with self.subTest(text=text):
                 self.write("bad.csv", text)
                 self.assertIn(words, self.refuse("train", "bad.csv", "--gpu-catalogue", "mine.csv",
-                                                 "--out", "new.json"))
-        self.assertIn("gone.csv: no such file", self.refuse("train", "gone.csv", "--out", "new.json"))
-        self.assertIn("--out is required", self.fail_with(2, "train", self.profiles))
+                                                 "--out", "new.json", program=LAB))
+        self.assertIn("gone.csv: no such file", self.refuse("train", "gone.csv", "--out", "new.json", program=LAB))
+        self.assertIn("--out is required", self.fail_with(2, "train", self.profiles, program=LAB))
 
     def test_a_folder_that_is_not_there_is_told_before_the_training(self):
         self.assertIn("--out: the folder of 'none/new.json' does not exist",
-                      self.refuse("train", "gone.csv", "--out", "none/new.json"))
+                      self.refuse("train", "gone.csv", "--out", "none/new.json", program=LAB))
 
     def test_the_old_file_stays_when_the_new_one_fails(self):
         self.write("mine.json", "kept")
         self.write("bad.csv", "a,b\n1,2\n")
-        self.refuse("train", "bad.csv", "--out", "mine.json")
+        self.refuse("train", "bad.csv", "--out", "mine.json", program=LAB)
         self.assertEqual((self.folder / "mine.json").read_text(encoding="utf-8"), "kept")
 
 

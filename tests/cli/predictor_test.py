@@ -9,7 +9,7 @@ import time
 import unittest
 
 from api_server import Server
-from program import PATIENCE, ProgramTest
+from program import LAB, PATIENCE, ProgramTest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -86,9 +86,9 @@ class PredictorTest(ProgramTest):
         self.assertEqual(server.wait_until(1, "finished")["needs"]["source"], "predicted")
         self.assertNotIn("graph", server.job(1)["needs"])
         self.succeed("predict", str(self.net), "--trained", trained)
-        table = self.succeed("evaluate", profiles, "--trained", trained)
+        table = self.succeed("evaluate", profiles, "--trained", trained, program=LAB)
         self.assertRegex(table, r"step_seconds +\d+\.\d % +\d+\.\d % +0 %")
-        figures = json.loads(self.succeed("evaluate", profiles, "--trained", trained, "--json"))["figures"]
+        figures = json.loads(self.succeed("evaluate", profiles, "--trained", trained, "--json", program=LAB))["figures"]
         self.assertEqual(figures[1]["figure"], "step_seconds")
         self.assertEqual(figures[1]["shipped_error"], figures[1]["trained_error"])
         simulate = ("simulate", "--trace", str(ROOT / "examples" / "day.csv"), "--cluster",
@@ -101,17 +101,17 @@ class PredictorTest(ProgramTest):
                          str(self.folder / "x.sock"), "--listen", "none"),
                         ("evaluate", str(ROOT / "data" / "h200" / "other-next.csv")),
                         ("predict", str(self.net))):
-            self.assertIn("net.json", self.fail_with(2, *command, "--trained", str(self.net)))
+            self.assertIn("net.json", self.fail_with(2, *command, "--trained", str(self.net), program=LAB if command[0] == "evaluate" else None))
 
     def test_train_onto_prints_what_was_taken(self):
         data = ROOT / "data" / "h200"
         out = self.folder / "model.json"
         told = self.succeed("train", str(data / "other-first.csv"), "--onto", "shipped", "--next",
-                            str(data / "other-next.csv"), "--out", str(out))
+                            str(data / "other-next.csv"), "--out", str(out), program=LAB)
         self.assertRegex(told, r"error on the next 100 runs +shipped +retrained +change")
         self.assertRegex(told, r"step_seconds +\d+\.\d % +\d+\.\d % +-[3-9]\d %")
         self.assertIn("was corrected by runs before",
-                      self.fail_with(2, "train", str(data / "other-first.csv"), "--onto", str(out), "--out", str(out)))
+                      self.fail_with(2, "train", str(data / "other-first.csv"), "--onto", str(out), "--out", str(out), program=LAB))
 
 
 if __name__ == "__main__":

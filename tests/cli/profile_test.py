@@ -15,7 +15,7 @@ import termios
 import time
 import unittest
 
-from program import PROGRAM, ProgramTest
+from program import LAB, PROGRAM, ProgramTest
 
 QUICK = ("--interval", "0.1s", "--warmup", "0s", "--for", "0.5s")
 PATIENCE = 60  # seconds; for a busy machine
@@ -316,7 +316,7 @@ class Predicted(ProfileTest):
         self.assertIn("GPU memory", shipped)
         self.assertEqual(self.predicted("--trained", str(ROOT / "data" / "h200" / "model.json")), shipped)
         runs = str(ROOT / "data" / "h200" / "other-first.csv")
-        self.succeed("train", runs, "--onto", "shipped", "--out", "other.json")
+        self.succeed("train", runs, "--onto", "shipped", "--out", "other.json", program=LAB)
         other = self.predicted("--trained", "other.json")
         self.assertEqual(list(other), list(shipped))
         self.assertNotEqual(other, shipped)

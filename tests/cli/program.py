@@ -1,4 +1,4 @@
-"""Drives the built program, which is $SHAREWELL; shared by the tests in this folder."""
+"""Drives the built programs, which are $SHAREWELL and sharewell-lab beside it; shared by the tests in this folder."""
 
 import os
 import pathlib
@@ -9,6 +9,7 @@ import time
 import unittest
 
 PROGRAM = os.environ["SHAREWELL"]
+LAB = PROGRAM + "-lab"
 PATIENCE = 60
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 # Rewrites the golden files instead of comparing: look at the difference before it is committed.
@@ -39,6 +40,7 @@ class ProgramTest(unittest.TestCase):
     """Each test has a folder of its own as working folder of the program."""
 
     maxDiff = None
+    program = PROGRAM
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="sharewell-")
@@ -49,22 +51,22 @@ class ProgramTest(unittest.TestCase):
         (self.folder / name).write_text(text, encoding="utf-8")
         return name
 
-    def run_program(self, *args, **options):
+    def run_program(self, *args, program=None, **options):
         options.setdefault("stdout", subprocess.PIPE)
-        return subprocess.run([PROGRAM, *args], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+        return subprocess.run([program or self.program, *args], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                               cwd=self.folder, timeout=120, check=False, encoding="utf-8", **options)
 
-    def succeed(self, *args):
-        done = self.run_program(*args)
+    def succeed(self, *args, program=None):
+        done = self.run_program(*args, program=program)
         self.assertEqual((done.returncode, done.stderr), (0, ""), args)
         return done.stdout
 
-    def fail_with(self, code, *args):
+    def fail_with(self, code, *args, program=None):
         """The message. Nothing of a failure may reach stdout."""
-        done = self.run_program(*args)
+        done = self.run_program(*args, program=program)
         self.assertEqual(done.returncode, code, (args, done.stderr))
         self.assertEqual(done.stdout, "", args)
-        self.assertTrue(done.stderr.startswith("sharewell: "), done.stderr)
+        self.assertTrue(done.stderr.startswith(os.path.basename(program or self.program) + ": "), done.stderr)
         return done.stderr
 
     def assert_golden(self, name, text):

@@ -5,7 +5,7 @@ import json
 import pathlib
 import unittest
 
-from program import ProgramTest
+from program import LAB, ProgramTest
 
 DATA = pathlib.Path(__file__).resolve().parents[2] / "data" / "h200"
 RESNET = str(DATA / "onnx" / "tv_resnet50_224.onnx")
@@ -120,6 +120,8 @@ class Recommend(ProgramTest):
 
 
 class Evaluate(ProgramTest):
+    program = LAB
+
     def test_profiles_are_needed(self):
         self.assertIn("--recommend needs profiles",
                       self.fail_with(2, "evaluate", "--recommend", str(DATA / "cores.csv")))

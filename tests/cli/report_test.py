@@ -10,7 +10,7 @@ import sys
 import unittest
 
 from api_server import Server
-from program import ProgramTest
+from program import LAB, ProgramTest
 
 # Steps as fast as it is told to.
 LOOP = """
@@ -183,11 +183,11 @@ class Report(ProgramTest):
         self.assertIn("sharewell serve", self.fail_with(3, "report", "week", "--server", str(self.folder / "no.sock")))
 
     def test_the_papers(self):
-        self.assertEqual("written to papers.html\n", self.succeed("reproduce", "dube", "--html", "papers.html"))
+        self.assertEqual("written to papers.html\n", self.succeed("reproduce", "dube", "--html", "papers.html", program=LAB))
         text = self.page("papers.html")
         self.assertIn("Table 1", text)
         self.assertIn("not reproduced", text)
-        self.assertIn("its folder does not exist", self.fail_with(2, "reproduce", "dube", "--html", "no/such/file.html"))
+        self.assertIn("its folder does not exist", self.fail_with(2, "reproduce", "dube", "--html", "no/such/file.html", program=LAB))
 
     def test_an_out_that_cannot_be_written(self):
         self.write("jobs.csv", "id,submit_seconds,duration_seconds,gpus\na,0,100,1\n")

@@ -3,15 +3,39 @@
 
 import json
 import pathlib
+import re
+import subprocess
 import unittest
 
-from program import ProgramTest
+from program import LAB, PROGRAM, ProgramTest
 
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+class Moved(ProgramTest):
+    def test_where_the_research_commands_went_is_told(self):
+        for command in ("reproduce", "evaluate", "train"):
+            said = self.fail_with(2, command, "--json")
+            self.assertIn(f"`sharewell-lab {command}`", said)
+        listed = self.succeed("--help", program=LAB).split("[options]\n\n")[1].split("options:\n")[0]
+        self.assertEqual(re.findall(r"^  (\S+)", listed, re.M), ["reproduce", "simulate", "evaluate", "train", "completion"])
+
+    def test_the_lab_is_a_program_like_the_other(self):
+        self.assertRegex(self.succeed("--version", program=LAB), r"^sharewell-lab \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.succeed("help", "train", program=LAB), self.succeed("train", "--help", program=LAB))
+        self.assertIn("did you mean 'train'?", self.fail_with(2, "trian", program=LAB))
+        self.assertIn("Try 'sharewell-lab train --help'.", self.fail_with(2, "train", "--outt", "x", program=LAB))
+
+    def test_only_the_lab_has_a_solver_in_it(self):
+        for program, has in ((PROGRAM, False), (LAB, True)):
+            used = subprocess.run(["ldd", program], capture_output=True, encoding="utf-8", check=True).stdout
+            self.assertEqual("liblapack" in used or "libblas" in used, has, program)
+
+
 class Reproduce(ProgramTest):
+    program = LAB
+
     def test_json(self):
         document = json.loads(self.succeed("reproduce", "coda", "--seeds", "1", "--json"))
         self.assertEqual(list(document), ["schema", "experiments"])
@@ -31,7 +55,7 @@ class Reproduce(ProgramTest):
             stored = file.read()
         self.assertEqual(stored.splitlines(), page.splitlines(),
                          "docs/reproduce.md is older than the program: write it anew with "
-                         "`sharewell reproduce all --page > docs/reproduce.md`")
+                         "`sharewell-lab reproduce all --page > docs/reproduce.md`")
 
     def test_page_is_of_all_papers_and_of_fixed_seeds(self):
         self.assertIn("--page is of all papers", self.fail_with(2, "reproduce", "coda", "--page"))

@@ -9,7 +9,7 @@ import pty
 import subprocess
 import unittest
 
-from program import PROGRAM, TWO_JOBS, ProgramTest
+from program import LAB, PROGRAM, TWO_JOBS, ProgramTest
 
 TIMINGS = {"decision_p50_seconds", "decision_p99_seconds", "jobs_per_cpu_second"}
 DISTRIBUTIONS = ("jct", "run", "queue")
@@ -72,7 +72,7 @@ class Simulate(ProgramTest):
         self.assertTrue(lines[best + 1].startswith("by size, against slot: 1 GPU: "), lines)
         self.assertIn("means over 3 seeds", "\n".join(lines[best:best + 4]))
         self.assertIn("--seeds: optimal is solved for one seed",
-                      self.fail_with(2, *self.simulate("--policy", "optimal", "--seeds", "2")))
+                      self.fail_with(2, *self.simulate("--policy", "optimal", "--seeds", "2"), program=LAB))
 
     def test_what_jobs_are_that_name_no_workload_can_be_chosen(self):
         flags = ("--policy", "slot", "--belief", "exact")
@@ -246,26 +246,30 @@ class Simulate(ProgramTest):
     def test_optimal(self):
         jobs = "id,submit_seconds,duration_seconds,gpus\na,0,100,1\nb,0,60,1\nc,0,40,1\n"
         done = self.succeed(*self.simulate("--policy", "fifo,optimal", "--json", "--out", "out", jobs=jobs,
-                                           cluster="1x2xH200"))
+                                           cluster="1x2xH200"), program=LAB)
         fifo, optimal = self.check_document(done)["results"]
         self.assertAlmostEqual(optimal["makespan_seconds"], 100, places=3)
         self.assertEqual(optimal["distance_from_optimal"], 0)
         self.assertGreaterEqual(fifo["distance_from_optimal"], -1e-6)
         self.assertFalse((self.folder / "out" / "jobs-optimal.csv").exists())
         many = "id,submit_seconds,duration_seconds,gpus\n" + "".join(f"j{i},0,9,1\n" for i in range(99))
-        self.assertIn("optimal", self.fail_with(2, *self.simulate("--policy", "optimal", jobs=many)))
+        self.assertIn("optimal", self.fail_with(2, *self.simulate("--policy", "optimal", jobs=many), program=LAB))
         self.assertIn("optimal-shared: 99 jobs", self.fail_with(2, *self.simulate("--policy", "optimal-shared",
-                                                                                  jobs=many)))
+                                                                                  jobs=many), program=LAB))
+
+    def test_optima_are_those_of_another_program(self):
+        for name in ("optimal", "optimal-shared"):
+            self.assertIn(f"sharewell-lab simulate --policy {name}", self.fail_with(2, *self.simulate("--policy", f"slot,{name}")))
 
     def test_optimal_shared(self):
         jobs = "id,submit_seconds,duration_seconds,gpus\na,0,100,1\nb,0,60,1\nc,0,40,1\n"
-        done = self.succeed(*self.simulate("--policy", "slot,pack,optimal-shared", "--json", jobs=jobs))
+        done = self.succeed(*self.simulate("--policy", "slot,pack,optimal-shared", "--json", jobs=jobs), program=LAB)
         slot, pack, shared = self.check_document(done)["results"]
         for result in (slot, pack, shared):
             self.assertGreaterEqual(result["distance_from_shared_optimum"], -1e-6)
             self.assertIsNone(result["distance_from_optimal"])
         self.assertLessEqual(shared["makespan_seconds"], slot["makespan_seconds"] * (1 + 1e-6))
-        text = self.succeed(*self.simulate("--policy", "pack,optimal-shared", jobs=jobs))
+        text = self.succeed(*self.simulate("--policy", "pack,optimal-shared", jobs=jobs), program=LAB)
         self.assertRegex(text, r"over the bound with sharing +\d")
 
     def test_many_policies_stay_within_100_columns(self):

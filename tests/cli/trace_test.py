@@ -143,7 +143,7 @@ class WhatIf(SacctTest):
         for words, says in ((("--trace", "h.txt"), "--trace needs --cluster"),
                             (("--cluster", "1x2xV100"), "need --trace"),
                             (("--trace", "h.txt", "--cluster", "1x2xV100", "--days", "3"), "--days is for"),
-                            (("--trace", "h.txt", "--cluster", "1x2xV100", "--policy", "optimal"), "optimal is for")):
+                            (("--trace", "h.txt", "--cluster", "1x2xV100", "--policy", "optimal"), "sharewell-lab simulate --policy optimal")):
             self.assertIn(says, self.fail_with(2, "whatif", *words))
 
 

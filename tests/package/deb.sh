@@ -21,12 +21,13 @@ dpkg -i "$package" >/tmp/install.log 2>&1 || die "$(cat /tmp/install.log)"
 say "installed $(dpkg-query -W sharewell), $(dpkg -L sharewell | wc -l) paths, without a network"
 [ -z "$(dpkg --verify sharewell)" ] || die "$(dpkg --verify sharewell)"
 [ "$(getent passwd sharewell | cut -d: -f7)" = /usr/sbin/nologin ] || die "the user: $(getent passwd sharewell)"
-for file in /usr/share/man/man1/sharewell.1.gz /usr/share/man/man1/sharewell-submit.1.gz /usr/lib/systemd/system/sharewell.service \
+for file in /usr/share/man/man1/sharewell.1.gz /usr/share/man/man1/sharewell-submit.1.gz /usr/share/man/man1/sharewell-lab-train.1.gz /usr/bin/sharewell-lab /usr/lib/systemd/system/sharewell.service \
   /usr/share/doc/sharewell/README.md /usr/share/doc/sharewell/docs/serving.md /usr/share/doc/sharewell/docs/guides/share-one-gpu-machine.md \
   /usr/lib/systemd/system/sharewell-monitor.service /usr/lib/tmpfiles.d/sharewell.conf /etc/sharewell/sharewell.toml /etc/default/sharewell; do
   [ -s "$file" ] || die "$file is not there"
 done
 bash -n /usr/share/bash-completion/completions/sharewell
+bash -n /usr/share/bash-completion/completions/sharewell-lab
 zcat /usr/share/man/man1/sharewell-submit.1.gz | grep -q '^\.SH OPTIONS' || die "the man page of submit has no options"
 for page in /usr/share/man/man1/sharewell*.1.gz; do
   warned=$(zcat "$page" | groff -man -Tutf8 -ww -z 2>&1) || die "$page: $warned"

@@ -5,8 +5,9 @@ tar -C /opt/try -xzf /try/sharewell-*-linux-*.tar.gz
 home=$(echo /opt/try/sharewell-*)
 sharewell=$home/bin/sharewell
 say "$("$sharewell" --version), $(find "$home/lib/sharewell" -name '*.so*' | wc -l) libraries brought along"
-missing=$(ldd "$sharewell" "$home"/libexec/sharewell/* 2>/dev/null | grep 'not found' || true)
+missing=$(ldd "$home"/bin/* "$home"/libexec/sharewell/* 2>/dev/null | grep 'not found' || true)
 [ -z "$missing" ] || die "$missing"
+"$home/bin/sharewell-lab" reproduce coda --seeds 1 | grep -q "slimming the cores" || die "sharewell-lab does not run"
 
 # An ordinary user needs no root: the server is that user's own.
 mkdir /tmp/nobody

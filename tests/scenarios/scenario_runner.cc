@@ -15,7 +15,7 @@
 
 #include "core/projects.h"
 #include "core/result.h"
-#include "study/simulation/simulate.h"
+#include "simulation/simulate.h"
 #include "testing/builders.h"
 
 namespace sharewell {
@@ -26,9 +26,9 @@ using core::UsageError;
 using Keys = std::map<std::string, std::string>;
 
 struct Story {
-  study::Scenario scenario;
+  simulation::Scenario scenario;
   std::string policy = "slot";
-  study::SimulateOptions options;
+  simulation::SimulateOptions options;
   std::vector<std::string> expected;
 };
 
@@ -234,7 +234,7 @@ class Reader {
     }
     for (std::size_t u = 0; u < users; ++u) s.users.push_back(fmt::format("user{}", u));
     for (core::Project& project : projects_) project.reclaims = reclaim_;
-    study::CountToProjects(core::WithDefault(projects_), s);
+    simulation::CountToProjects(core::WithDefault(projects_), s);
     interference::PairTable pairs(s.cluster.models().size(), workloads);
     for (const auto& pair : pairs_) {
       const core::WorkloadId a(static_cast<std::size_t>(Number(pair[0])));
@@ -281,7 +281,8 @@ std::string Where(const core::Allocation& to) {
   return text;
 }
 
-std::vector<std::string> ScheduleOf(const study::Scenario& scenario, const study::Simulation& run) {
+std::vector<std::string> ScheduleOf(const simulation::Scenario& scenario,
+                                    const simulation::Simulation& run) {
   // (time, ends before decisions, number): what happens at one instant is told in that order.
   std::map<std::tuple<double, int, std::size_t>, std::string> lines;
   const auto name = [&](core::JobId id) {
@@ -349,7 +350,7 @@ bool RunFile(const std::filesystem::path& path, bool print) {
     fmt::print("{}: {}\n", path.string(), story ? "cannot be read" : story.error().message);
     return false;
   }
-  const auto run = study::Simulate(story->scenario, story->policy, story->options);
+  const auto run = simulation::Simulate(story->scenario, story->policy, story->options);
   if (!run) {
     fmt::print("{}: {}\n", path.string(), run.error().message);
     return false;

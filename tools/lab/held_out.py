@@ -1,4 +1,4 @@
-"""How far held-out predictions are off, by family: what docs/prediction.md says of `sharewell evaluate --out DIR`.
+"""How far held-out predictions are off, by family: what docs/prediction.md says of `sharewell-lab evaluate --out DIR`.
 
   held_out.py DIR/predictions.csv [--learner mean] [--without FAMILY...]
 

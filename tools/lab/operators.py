@@ -170,7 +170,7 @@ def run(args):
         say(f'the time is up after {count} cells; the most valuable came first, and the same command goes on with the other '
             f'{len(todo) - count}')
     elif args.out:
-        say(f'done: {args.out} has {len(cells)} cells; `sharewell train PROFILES --operators {args.out}` uses them')
+        say(f'done: {args.out} has {len(cells)} cells; `sharewell-lab train PROFILES --operators {args.out}` uses them')
 
 
 def interrupted(*_):

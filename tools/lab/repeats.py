@@ -4,7 +4,7 @@
 
 Rows with the same workload, batch, precision, workers and optimizer, as often as they were measured. The differences are of each row from the mean
 of its fellows (of logarithms), times sqrt(n / (n - 1)): the deviation of one measurement. Last, what a prediction would err by that is never
-wrong, over all workloads with a graph, each judged by all of its rows together, as `sharewell evaluate` does: deviations fall with the root of how many
+wrong, over all workloads with a graph, each judged by all of its rows together, as `sharewell-lab evaluate` does: deviations fall with the root of how many
 there are. "host taken out": step times over `host_time`, which an evaluation tells the base, and utilisation times it. Standard library only.
 """
 import collections

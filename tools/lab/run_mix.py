@@ -5,7 +5,7 @@
   tools/lab/run_mix.py MIX.toml --policy slot,sharewell --out DIR --stub --gpus 1xH200 --faster 20     # anywhere; proves the plumbing alone
 
 For each policy: a fresh server with its own store, every job submitted at its arrival time, waited for, and DIR/POLICY.json (docs/formats/run.md)
-and DIR/mix.svg written. `sharewell reproduce yeung --real DIR/slot.json,DIR/sharewell.json` sets it beside the paper and the simulator.
+and DIR/mix.svg written. `sharewell-lab reproduce yeung --real DIR/slot.json,DIR/sharewell.json` sets it beside the paper and the simulator.
 See docs/mix.md.
 """
 import argparse

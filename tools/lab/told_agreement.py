@@ -89,7 +89,7 @@ class Models:
                 table.writerows(row | {'onnx': graph} for row in rows for graph in [DATA / 'onnx' / row['onnx'], *self.told.get(key_of(row), [])])
         operators = [word for path in sorted(DATA.glob('operators*.csv')) for word in ('--operators', path)]
         model = self.folder / f'without-{fold}.json'
-        subprocess.run([self.program, 'train', *files, *operators, '--out', model], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([f'{self.program}-lab', 'train', *files, *operators, '--out', model], check=True, stdout=subprocess.DEVNULL)
         print(f'trained without fold {fold} of {self.folds}', file=sys.stderr)
         return model
 

@@ -1,4 +1,4 @@
-// Command: one word of the program (`sharewell simulate`). It adds its flags to a CLI11 app, which
+// Command: one word of a program (`sharewell simulate`). It adds its flags to a CLI11 app, which
 // help and completion read, and runs once they are parsed. One object is used for one run.
 #pragma once
 
@@ -44,7 +44,19 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
 };
 
-// All commands, in the order they are shown in (commands/commands.cc).
-std::span<const CommandEntry> Commands();
+// A word that is none of the program's commands, and what to say of it. For words that other
+// programs taught our users, too far from ours for a guess by letters.
+struct WordHint {
+  std::string_view word;
+  std::string_view hint;
+};
+
+// What runs commands: `sharewell`, and `sharewell-lab` of research/.
+struct Program {
+  std::string_view name;
+  std::string_view purpose;                // a sentence
+  std::span<const CommandEntry> commands;  // in the order they are shown in
+  std::span<const WordHint> hints;
+};
 
 }  // namespace sharewell::cli

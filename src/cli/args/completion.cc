@@ -8,8 +8,6 @@
 #include "cli/args/command.h"
 #include "platform/files/text.h"
 #include "policy/registry.h"
-#include "study/simulation/optimal.h"
-#include "study/simulation/shared_optimum/shared_optimum.h"
 
 namespace sharewell::cli {
 namespace {
@@ -32,18 +30,20 @@ std::vector<std::string> PolicyNames() {
     const std::string name(entry.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  names.emplace_back(study::kOptimal);
-  names.emplace_back(study::kOptimalShared);
   return names;
 }
 
 // A type name that lists its words ("exact|noisy:S") is completed with them; a word's part in
-// capitals is for the user to say.
+// capitals is for the user to say, but POLICY stands for every policy. "WORD,...": several.
 Values ValuesOf(std::string_view type) {
   if (type == "FILE" || type == "FILE|SPEC" || type == "PATH|URL") return {Values::kFiles};
   if (type == "DIR") return {Values::kFolders};
-  if (type == "POLICY,...") return {Values::kList, PolicyNames()};
   Values values{Values::kWords};
+  if (constexpr std::string_view kMore = ",...";
+      type.substr(0, 6) == "POLICY" && type.substr(type.size() - kMore.size()) == kMore) {
+    values = {Values::kList, PolicyNames()};
+    type.remove_suffix(kMore.size());
+  }
   for (const std::string_view word : platform::SplitList(type, '|')) {
     const auto capital =
         std::find_if(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
@@ -65,9 +65,9 @@ struct Described {
   std::vector<Flag> flags;
 };
 
-std::vector<Described> Describe() {
+std::vector<Described> Describe(const Program& program) {
   std::vector<Described> all;
-  for (const CommandEntry& entry : Commands()) {
+  for (const CommandEntry& entry : program.commands) {
     CLI::App app;
     app.set_help_flag("--help", "show this help");
     const auto command = entry.make();
@@ -95,6 +95,11 @@ std::string Replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
+// The name of the script's function.
+std::string FunctionOf(std::string_view program) {
+  return "_" + Replaced(std::string(program), "-", "_");
+}
+
 std::string BashReply(const Values& values) {
   switch (values.kind) {
     case Values::kNothing:
@@ -111,7 +116,7 @@ std::string BashReply(const Values& values) {
   return ":";
 }
 
-std::string Bash(const std::vector<Described>& commands) {
+std::string Bash(std::string_view program, const std::vector<Described>& commands) {
   std::string names;
   std::string cases;
   for (const Described& command : commands) {
@@ -136,7 +141,7 @@ std::string Bash(const std::vector<Described>& commands) {
     if (!values.empty()) cases += fmt::format("      case $prev in\n{}      esac\n", values);
     cases += otherwise + fmt::format("      _sharewell_words '{}' ;;\n", Join(flags));
   }
-  return fmt::format(R"(# bash completion for sharewell
+  return fmt::format(R"(# bash completion for {program}
 _sharewell_words() {{ mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }}
 _sharewell_files() {{
   compopt -o filenames 2>/dev/null
@@ -148,19 +153,20 @@ _sharewell_list() {{
   mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${{cur##*,}}")
   compopt -o nospace 2>/dev/null
 }}
-_sharewell() {{
+{function}() {{
   local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}}
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _sharewell_words '{}--help --version'
+    _sharewell_words '{names}--help --version'
     return
   fi
   case ${{COMP_WORDS[1]}} in
-{}  esac
+{cases}  esac
 }}
-complete -F _sharewell sharewell
+complete -F {function} {program}
 )",
-                     names, cases);
+                     fmt::arg("program", program), fmt::arg("function", FunctionOf(program)),
+                     fmt::arg("names", names), fmt::arg("cases", cases));
 }
 
 // Inside a zsh _arguments specification, itself in single quotes.
@@ -187,7 +193,7 @@ std::string ZshAction(const Values& values) {
   return "";
 }
 
-std::string Zsh(const std::vector<Described>& commands) {
+std::string Zsh(std::string_view program, const std::vector<Described>& commands) {
   std::string names;
   std::string cases;
   for (const Described& command : commands) {
@@ -205,11 +211,11 @@ std::string Zsh(const std::vector<Described>& commands) {
     }
     cases += "        && return ;;\n";
   }
-  return fmt::format(R"(#compdef sharewell
-_sharewell() {{
+  return fmt::format(R"(#compdef {program}
+{function}() {{
   if (( CURRENT == 2 )); then
     local -a commands=(
-{}    )
+{names}    )
     _describe command commands
     _arguments '--help[show help]' '--version[show the version]'
     return
@@ -218,32 +224,35 @@ _sharewell() {{
   shift words
   (( CURRENT-- ))
   case $command in
-{}  esac
+{cases}  esac
 }}
-if [[ $funcstack[1] == _sharewell ]]; then
-  _sharewell "$@"
+if [[ $funcstack[1] == {function} ]]; then
+  {function} "$@"
 else
-  compdef _sharewell sharewell
+  compdef {function} {program}
 fi
 )",
-                     names, cases);
+                     fmt::arg("program", program), fmt::arg("function", FunctionOf(program)),
+                     fmt::arg("names", names), fmt::arg("cases", cases));
 }
 
 std::string FishText(const std::string& text) {
   return "'" + Replaced(Replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
 
-std::string Fish(const std::vector<Described>& commands) {
-  std::string out =
-      "# fish completion for sharewell\n"
-      "complete -c sharewell -f\n"
-      "complete -c sharewell -n __fish_use_subcommand -l help -d 'show help'\n"
-      "complete -c sharewell -n __fish_use_subcommand -l version -d 'show the version'\n";
+std::string Fish(std::string_view program, const std::vector<Described>& commands) {
+  std::string out = fmt::format(
+      "# fish completion for {0}\n"
+      "complete -c {0} -f\n"
+      "complete -c {0} -n __fish_use_subcommand -l help -d 'show help'\n"
+      "complete -c {0} -n __fish_use_subcommand -l version -d 'show the version'\n",
+      program);
   for (const Described& command : commands) {
-    out += fmt::format("complete -c sharewell -n __fish_use_subcommand -a {} -d {}\n", command.name,
-                       FishText(command.help));
+    out += fmt::format("complete -c {} -n __fish_use_subcommand -a {} -d {}\n", program,
+                       command.name, FishText(command.help));
     for (const Flag& flag : command.flags) {
-      out += fmt::format("complete -c sharewell -n '__fish_seen_subcommand_from {}'", command.name);
+      out +=
+          fmt::format("complete -c {} -n '__fish_seen_subcommand_from {}'", program, command.name);
       if (!flag.name.empty()) out += fmt::format(" -l {}", flag.name.substr(2));
       if (flag.takes_value && !flag.name.empty()) out += " -r";
       switch (flag.values.kind) {
@@ -270,7 +279,7 @@ std::string Fish(const std::vector<Described>& commands) {
 
 struct Shell {
   std::string_view name;
-  std::string (*script)(const std::vector<Described>&);
+  std::string (*script)(std::string_view program, const std::vector<Described>&);
 };
 constexpr std::array<Shell, 3> kShells = {{{"bash", Bash}, {"zsh", Zsh}, {"fish", Fish}}};
 
@@ -282,9 +291,9 @@ std::vector<std::string> Shells() {
   return names;
 }
 
-std::optional<std::string> CompletionScript(std::string_view shell) {
+std::optional<std::string> CompletionScript(const Program& program, std::string_view shell) {
   for (const Shell& known : kShells) {
-    if (known.name == shell) return known.script(Describe());
+    if (known.name == shell) return known.script(program.name, Describe(program));
   }
   return std::nullopt;
 }

@@ -48,8 +48,8 @@ std::string Names(const CLI::Option& option) {
 }
 
 // Each group with its heading, and a blank line after it.
-std::string CommandGroups() {
-  const auto all = Commands();
+std::string CommandGroups(const Program& program) {
+  const auto all = program.commands;
   std::size_t left = 0;
   for (const CommandEntry& entry : all) left = std::max(left, entry.name.size());
   std::string out;
@@ -66,21 +66,21 @@ std::string CommandGroups() {
 
 }  // namespace
 
-std::string ProgramHelp() {
-  return "Sharewell makes shared GPU machines share well.\n\n"
-         "usage: sharewell COMMAND [options]\n\n" +
-         CommandGroups() + "options:\n" +
+std::string ProgramHelp(const Program& program) {
+  const std::string_view example = program.commands.front().example;
+  return fmt::format("{}\n\nusage: {} COMMAND [options]\n\n", program.purpose, program.name) +
+         CommandGroups(program) + "options:\n" +
          TwoColumns({{"-h, --help", "show this help, or the help of a command"},
                      {"--version", "show the version"}}) +
-         "\nexample:\n" +
-         Indented(Commands().front().example.substr(0, Commands().front().example.find('\n'))) +
-         "\n`sharewell help COMMAND` tells more about a command. Pages that are named docs/... are "
-         "in "
-         "the\nsources, and in /usr/share/doc/sharewell where the package is installed.\n";
+         "\nexample:\n" + Indented(example.substr(0, example.find('\n'))) +
+         fmt::format(
+             "\n`{} help COMMAND` tells more about a command. Pages that are named docs/... are in "
+             "the\nsources, and in /usr/share/doc/sharewell where the package is installed.\n",
+             program.name);
 }
 
-std::string CommandHelp(const CommandEntry& entry, const CLI::App& app) {
-  std::string usage = fmt::format("usage: sharewell {}", entry.name);
+std::string CommandHelp(const Program& program, const CommandEntry& entry, const CLI::App& app) {
+  std::string usage = fmt::format("usage: {} {}", program.name, entry.name);
   std::vector<std::pair<std::string, std::string>> rows;
   bool optional = false;
   for (const CLI::Option* option : app.get_options()) {

@@ -7,7 +7,7 @@
 
 namespace sharewell::cli {
 
-std::string ProgramHelp();
-std::string CommandHelp(const CommandEntry& entry, const CLI::App& app);
+std::string ProgramHelp(const Program& program);
+std::string CommandHelp(const Program& program, const CommandEntry& entry, const CLI::App& app);
 
 }  // namespace sharewell::cli

@@ -58,7 +58,7 @@ core::Result<graph::Run> ModelFlags::Run() const {
   return run;
 }
 
-study::PredictionGiven ModelFlags::Given() const {
+advice::PredictionGiven ModelFlags::Given() const {
   const auto given = [](const CLI::Option* option) {
     return option != nullptr && option->count() > 0;
   };

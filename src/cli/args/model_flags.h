@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "advice/prediction.h"
 #include "catalogue/gpu_catalogue.h"
 #include "core/result.h"
 #include "graph/graph.h"
 #include "graph/run.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::cli {
 
@@ -23,7 +23,7 @@ struct ModelFlags {
   core::Result<graph::Binding> Binding() const;
   core::Result<graph::Run> Run() const;
   // Those that the user gave; REQUIRES: the app of Add() lives. Workers are no flag of these.
-  study::PredictionGiven Given() const;
+  advice::PredictionGiven Given() const;
 
  private:
   const CLI::Option* batch_option_ = nullptr;

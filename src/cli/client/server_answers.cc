@@ -6,9 +6,9 @@
 #include "core/result.h"
 #include "json/value.h"
 #include "json/writer.h"
+#include "simulation/results.h"
 #include "store/job_store.h"
 #include "store/jobs/job_json.h"
-#include "study/simulation/results.h"
 
 namespace sharewell::cli {
 namespace {
@@ -71,8 +71,8 @@ std::vector<std::string> TextsOf(Value from, const char* key) {
   return texts;
 }
 
-study::WhatIfRow WhatIfRowOf(Value entry) {
-  study::WhatIfRow row;
+simulation::WhatIfRow WhatIfRowOf(Value entry) {
+  simulation::WhatIfRow row;
   row.name = Told<std::string>(entry, "name").value_or("");
   row.jobs = Told<std::size_t>(entry, "jobs").value_or(0);
   row.finished = Told<std::size_t>(entry, "finished").value_or(0);
@@ -83,8 +83,8 @@ study::WhatIfRow WhatIfRowOf(Value entry) {
   row.busy = Told<double>(entry, "busy");
   row.moves = Told<std::size_t>(entry, "moves").value_or(0);
   row.ooms = Told<std::size_t>(entry, "ooms").value_or(0);
-  row.by_size = study::ReadGroupTimes(entry["by_size"], "size");
-  row.by_user = study::ReadGroupTimes(entry["by_user"], "user");
+  row.by_size = simulation::ReadGroupTimes(entry["by_size"], "size");
+  row.by_user = simulation::ReadGroupTimes(entry["by_user"], "user");
   return row;
 }
 
@@ -258,12 +258,12 @@ Result<std::string> UserFromAnswer(std::string_view body) {
   return *user;
 }
 
-Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body) {
+Result<simulation::WhatIfResult> WhatIfFromAnswer(std::string_view body) {
   const auto parsed = Document::Parse(body);
   const auto list = ListOf(parsed, "policies");
   RETURN_IF_ERROR(list);
   const Value root = parsed->root();
-  study::WhatIfResult result;
+  simulation::WhatIfResult result;
   for (const Value entry : list->items()) result.policies.push_back(WhatIfRowOf(entry));
   if (root["really"].is_object()) result.really = WhatIfRowOf(root["really"]);
   result.jobs = Told<std::size_t>(root, "jobs").value_or(0);
@@ -299,7 +299,7 @@ Result<report::UsageTable> UsageTableFromAnswer(std::string_view body) {
   return table;
 }
 
-Result<study::Savings> SavingsFromAnswer(std::string_view body) {
+Result<simulation::Savings> SavingsFromAnswer(std::string_view body) {
   const auto parsed = Document::Parse(body);
   const Value savings = RootOf(parsed)["savings"];
   if (!savings.is_object()) return FailedError("it has no savings");
@@ -310,12 +310,12 @@ Result<study::Savings> SavingsFromAnswer(std::string_view body) {
   }
   const auto side = [&](const char* key) {
     const Value one = savings[key];
-    return study::SavingsSide{*Told<double>(one, "gpu_hours"), Told<double>(one, "energy_kwh"),
-                              Told<double>(one, "makespan_seconds"),
-                              Told<double>(one, "jct_mean_seconds"),
-                              Told<double>(one, "wait_mean_seconds")};
+    return simulation::SavingsSide{*Told<double>(one, "gpu_hours"), Told<double>(one, "energy_kwh"),
+                                   Told<double>(one, "makespan_seconds"),
+                                   Told<double>(one, "jct_mean_seconds"),
+                                   Told<double>(one, "wait_mean_seconds")};
   };
-  return study::Savings{
+  return simulation::Savings{
       side("really"), side("exclusive"), Told<std::size_t>(savings, "jobs").value_or(0),
       Told<std::size_t>(savings, "shared").value_or(0), TextsOf(savings, "remarks")};
 }

@@ -18,8 +18,8 @@
 #include "report/html/job_report.h"
 #include "report/jobs/job_tables.h"
 #include "report/jobs/usage_rows.h"
-#include "study/simulation/replay/whatif.h"
-#include "study/usage/savings.h"
+#include "simulation/replay/whatif.h"
+#include "simulation/usage/savings.h"
 
 namespace sharewell::cli {
 
@@ -58,11 +58,11 @@ std::vector<std::pair<core::UnixMillis, core::Ratio>> BusyFromAnswer(std::string
                                                                      const core::GivenGpu& gpu);
 // Of GET /limits, whose they are.
 core::Result<std::string> UserFromAnswer(std::string_view body);
-core::Result<study::WhatIfResult> WhatIfFromAnswer(std::string_view body);
+core::Result<simulation::WhatIfResult> WhatIfFromAnswer(std::string_view body);
 // Of GET /usage?by=.
 core::Result<report::UsageTable> UsageTableFromAnswer(std::string_view body);
 // Of GET /usage, what sharing saved.
-core::Result<study::Savings> SavingsFromAnswer(std::string_view body);
+core::Result<simulation::Savings> SavingsFromAnswer(std::string_view body);
 std::optional<core::Event> EventFromAnswer(std::string_view data);
 // What a problem+json says; empty where it is none.
 std::string DetailOf(std::string_view body);

@@ -1,6 +1,8 @@
 #include "cli/commands/commands.h"
 
-#include "cli/args/command.h"
+#include "cli/args/completion.h"
+#include "cli/simulate/simulate_command.h"
+#include "simulation/simulate.h"
 
 namespace sharewell::cli {
 namespace {
@@ -224,7 +226,7 @@ constexpr CommandEntry kCommands[] = {
      "Runs some thousands of operators with the shapes of real models, forward and backward, with "
      "the\n"
      "PyTorch of the python3 in PATH, and keeps the seconds of their kernels in a table\n"
-     "(docs/formats/operators.md), which `sharewell train --operators` learns from. The most "
+     "(docs/formats/operators.md), which `sharewell-lab train --operators` learns from. The most "
      "valuable\n"
      "come first. A second run goes on where the first one ended. Exit code 3: there is no PyTorch "
      "or\n"
@@ -289,26 +291,6 @@ constexpr CommandEntry kCommands[] = {
      "sharewell watch --steps 20 --out resnet.json -- python3 train.py --batch 64\n"
      "sharewell predict step.json --gpu H200",
      NewWatchCommand},
-    {kPredict, "evaluate", "measure how far predictions are off on workloads that were held out",
-     "Each learner learns from a part of the profiles and predicts the rest, whose families it "
-     "has\n"
-     "never seen unless --split says otherwise. With --pairs: how far predicted speeds beside\n"
-     "another job are off. The same measurements give the same figures.",
-     "sharewell evaluate data/h200/profiles.csv data/h200/profiles-2.csv\n"
-     "sharewell evaluate data/h200/profiles.csv --split random --learner mean --out results\n"
-     "sharewell evaluate data/h200/profiles.csv --recommend data/h200/cores.csv\n"
-     "sharewell evaluate --pairs\n"
-     "sharewell evaluate --timm timm/results",
-     NewEvaluateCommand},
-    {kPredict, "train", "train a predictor on your own profiles, for `predict --trained`",
-     "Rows are profiles (docs/formats/profiles.md) with a column model or onnx that names the "
-     "graph.\n"
-     "--onto corrects a model by them, as a server does with its own runs: the newest quarter is "
-     "held\n"
-     "out, and only what is better there is taken.",
-     "sharewell train profiles.csv --pairs pairs.csv --out model.json\n"
-     "sharewell train runs.csv --onto shipped --next later.csv --out model.json",
-     NewTrainCommand},
     {kPredict, "predictor", "show which predictor the server uses, and how good it is",
      "A server learns from its jobs that name a model: it trains when enough runs are new, judges "
      "on\n"
@@ -347,8 +329,6 @@ constexpr CommandEntry kCommands[] = {
      "sharewell trace import sacct history.txt --out trace.csv\n"
      "sharewell trace import kubernetes pods.json --out trace.csv",
      NewTraceCommand},
-    {kSimulate, "reproduce", "run the papers' experiments and show their figures beside ours", "",
-     "sharewell reproduce yeung\nsharewell reproduce --seeds 5 --json", NewReproduceCommand},
     {kSimulate, "policies", "list the policies and the parts that they are made of",
      "A policy is a name, or an order, a placement and a sizing joined by '+': srtf+pack+slim.",
      "sharewell policies", NewPoliciesCommand},
@@ -377,8 +357,26 @@ constexpr CommandEntry kCommands[] = {
      NewCompletionCommand},
 };
 
+constexpr WordHint kHints[] = {
+    {"ps", "; `sharewell jobs` lists running and waiting jobs"},
+    {"queue", "; `sharewell jobs` lists running and waiting jobs"},
+    {"status", "; `sharewell jobs` lists the jobs, and `sharewell top` shows the GPUs"},
+    {"kill", "; `sharewell cancel` stops a job"},
+    {"reproduce", "; it is `sharewell-lab reproduce`, a program of its own for research"},
+    {"evaluate", "; it is `sharewell-lab evaluate`, a program of its own for research"},
+    {"train", "; it is `sharewell-lab train`, a program of its own for research"},
+};
+
+constexpr Program kProgram = {"sharewell", "Sharewell makes shared GPU machines share well.",
+                              kCommands, kHints};
+
 }  // namespace
 
-std::span<const CommandEntry> Commands() { return kCommands; }
+const Program& SharewellProgram() { return kProgram; }
+
+std::unique_ptr<Command> NewSimulateCommand() {
+  return NewSimulate(simulation::ComparePolicies, {});
+}
+std::unique_ptr<Command> NewCompletionCommand() { return NewCompletionOf(kProgram); }
 
 }  // namespace sharewell::cli

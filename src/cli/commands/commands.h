@@ -1,4 +1,4 @@
-// Every command of the program. Each is a class of its own in the file that is named after it;
+// Every command of `sharewell`. Each is a class of its own in the file that is named after it;
 // commands.cc has the table that help, completion and the shell's first word are looked up in.
 #pragma once
 
@@ -49,15 +49,12 @@ std::unique_ptr<Command> NewPredictCommand();
 std::unique_ptr<Command> NewRecommendCommand();
 std::unique_ptr<Command> NewInspectCommand();
 std::unique_ptr<Command> NewWatchCommand();
-std::unique_ptr<Command> NewEvaluateCommand();
-std::unique_ptr<Command> NewTrainCommand();
 std::unique_ptr<Command> NewPredictorCommand();
 
 // simulate/
 std::unique_ptr<Command> NewSimulateCommand();
 std::unique_ptr<Command> NewWhatIfCommand();
 std::unique_ptr<Command> NewTraceCommand();
-std::unique_ptr<Command> NewReproduceCommand();
 std::unique_ptr<Command> NewPoliciesCommand();
 std::unique_ptr<Command> NewGpusCommand();
 
@@ -70,7 +67,10 @@ std::unique_ptr<Command> NewKubernetesCommand();
 // slurm/
 std::unique_ptr<Command> NewSlurmCommand();
 
-// completion.cc
+// args/completion_command.cc
 std::unique_ptr<Command> NewCompletionCommand();
+
+// `sharewell` itself (commands.cc).
+const Program& SharewellProgram();
 
 }  // namespace sharewell::cli

@@ -4,7 +4,7 @@
 // For how long a step keeps SMs active hardly depends on who is beside it. So what is active now is
 // the sum over the jobs of what each keeps active alone, times its speed. Against what was measured
 // under MPS on an H200, the mean speed of co-located jobs comes out within 0.022 (111 pairs) and
-// 0.029 (52 triples), without bias: study/prediction/evaluate/silent_speed_test.cc.
+// 0.029 (52 triples), without bias: control/loop/silent_speed_test.cc.
 #pragma once
 
 #include <optional>

@@ -13,7 +13,7 @@
 // The bounds come from the errors on groups of which no workload was fitted, by name
 // (learn/conformal.h, in speeds instead of logarithms), in units of how sure the kriging is: once
 // with their measured demands, once with demands as they are predicted, or that err so. The figures
-// are held by study/prediction/evaluate/evaluate_pairs_test.cc.
+// are held by research/evaluate/evaluate_pairs_test.cc.
 //
 // A value; pure. Fitted to one GPU model: names mean nothing on another, so leave them empty there.
 #pragma once

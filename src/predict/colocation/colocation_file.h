@@ -1,5 +1,5 @@
-// ColocationModel as JSON text: part of what `sharewell train` writes and `predict` reads. The same
-// value gives the same text, and one that was written and read answers the same bits. Reading
+// ColocationModel as JSON text: part of what `sharewell-lab train` writes and `predict` reads. The
+// same value gives the same text, and one that was written and read answers the same bits. Reading
 // trusts nothing: what is missing, unknown or out of range is an error that says what.
 //
 // {"format": "sharewell-together", "version": 2, "repeat",

@@ -13,7 +13,8 @@ constexpr double kLargest = 1e100;
 
 // `what` was read: "learned model".
 inline tl::unexpected<core::Error> Damaged(std::string_view what, std::string_view wrong) {
-  return core::UsageError("the {} is damaged: {}: `sharewell train` makes a new one", what, wrong);
+  return core::UsageError("the {} is damaged: {}: `sharewell-lab train` makes a new one", what,
+                          wrong);
 }
 
 }  // namespace sharewell::predict::learn

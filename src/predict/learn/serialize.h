@@ -1,5 +1,5 @@
-// Regressors and calibrations as JSON text: what `sharewell train` writes and `predict` reads. The
-// same value gives the same text; a regressor that was written and read predicts the same bits.
+// Regressors and calibrations as JSON text: what `sharewell-lab train` writes and `predict` reads.
+// The same value gives the same text; a regressor that was written and read predicts the same bits.
 //
 // Reading trusts nothing: keys that are missing or unknown, numbers out of range, trees that do not
 // hang together or counts that disagree are an error that says what, and how to get a new model.

@@ -61,7 +61,7 @@ TEST_P(RoundTrip, DamageIsRefusedOrHarmless) {
       damaged[json::json_pointer(item.key())] = other;
       const auto read = ReadRegressor(damaged.dump());
       if (!read) {
-        EXPECT_THAT(read.error().message, HasSubstr("`sharewell train` makes a new one"));
+        EXPECT_THAT(read.error().message, HasSubstr("`sharewell-lab train` makes a new one"));
         EXPECT_EQ(read.error().kind, core::ErrorKind::kUsage);
       } else if (read->features().size() == 3) {
         read->Predict(table.Row(0));

@@ -66,24 +66,24 @@ core::JobRecord JobCalled(const std::string& text, std::int64_t number) {
   return job;
 }
 
-study::SweepResult SweepCalled(const std::string& text) {
-  study::SweepResult result;
+measure::SweepResult SweepCalled(const std::string& text) {
+  measure::SweepResult result;
   result.name = result.gpu = text;
   result.axes = {"cpus", "m" + text};
   for (const double cores : {1.0, 2.0, 4.0}) {
-    study::SweepCell cell;
+    measure::SweepCell cell;
     cell.cell.axes = {{"cpus", {std::to_string(cores), cores}}, {"m" + text, {text, {}}}};
     cell.cell.workload.name = text;
-    cell.state = study::CellState::kDone;
+    cell.state = measure::CellState::kDone;
     cell.summary.profile.steps_per_second = 10 * std::min(cores, 2.0);
     cell.summary.profile.busy = 0.5;
     result.cells.push_back(cell);
   }
   result.cells.push_back(result.cells.back());
-  result.cells.back().state = study::CellState::kFailed;
+  result.cells.back().state = measure::CellState::kFailed;
   result.cells.back().why = text;
   result.notes = {text};
-  study::DrawConclusions(result);
+  measure::DrawConclusions(result);
   return result;
 }
 
@@ -105,7 +105,7 @@ WeekParts WeekOf(const std::string& text) {
   gpu.problem = text;
   gpu.drained = true;
   parts.gpus = {gpu};
-  parts.savings = study::Savings{
+  parts.savings = simulation::Savings{
       {10, 4.25, 3600, 60, std::nullopt}, {12.5, 5, 7200, 30, std::nullopt}, 7, 3, {text}};
   parts.no_savings = text;
   return parts;

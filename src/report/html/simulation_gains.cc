@@ -10,13 +10,13 @@
 
 #include "core/text/words.h"
 #include "report/text/format.h"
-#include "study/simulation/replay/gains.h"
+#include "simulation/replay/gains.h"
 
 namespace sharewell::report {
 namespace {
 
-using study::PolicyResult;
-using study::SimulatedJob;
+using simulation::PolicyResult;
+using simulation::SimulatedJob;
 
 struct UserMeans {
   std::size_t jobs = 0, waited = 0, ended = 0;
@@ -48,9 +48,9 @@ std::map<std::string, UserMeans> ByUser(const PolicyResult& policy) {
 }
 
 // Of each job of the first policy, by its place there.
-study::CompletionTimes TimesOf(const PolicyResult& policy,
-                               const std::unordered_map<std::string, std::size_t>& places) {
-  study::CompletionTimes times(places.size());
+simulation::CompletionTimes TimesOf(const PolicyResult& policy,
+                                    const std::unordered_map<std::string, std::size_t>& places) {
+  simulation::CompletionTimes times(places.size());
   for (const SimulatedJob& job : policy.jobs) {
     const auto place = places.find(job.id);
     if (place != places.end()) times[place->second] = job.jct;
@@ -58,7 +58,7 @@ study::CompletionTimes TimesOf(const PolicyResult& policy,
   return times;
 }
 
-std::string GainsInWords(const study::PolicyChange& change, const std::string& first) {
+std::string GainsInWords(const simulation::PolicyChange& change, const std::string& first) {
   std::string words = fmt::format(
       "{} instead of {}: {} sooner, {} later, {} about the same (within 5 %)", change.policy, first,
       core::Count(change.sooner, "job"), change.later, change.same);
@@ -73,7 +73,7 @@ std::string GainsInWords(const study::PolicyChange& change, const std::string& f
 
 }  // namespace
 
-HtmlTable UsersUnderPolicies(const study::SimulationResults& results) {
+HtmlTable UsersUnderPolicies(const simulation::SimulationResults& results) {
   HtmlTable table{{{"user", Align::kLeft}, {"jobs", Align::kRight}}, {}};
   std::vector<std::map<std::string, UserMeans>> by_policy;
   std::set<std::string> users;
@@ -104,7 +104,7 @@ HtmlTable UsersUnderPolicies(const study::SimulationResults& results) {
   return table;
 }
 
-std::vector<PolicyGains> GainsUnderPolicies(const study::SimulationResults& results) {
+std::vector<PolicyGains> GainsUnderPolicies(const simulation::SimulationResults& results) {
   std::vector<PolicyGains> out;
   const PolicyResult& first = results.policies.front();
   std::unordered_map<std::string, std::size_t> places;
@@ -113,12 +113,12 @@ std::vector<PolicyGains> GainsUnderPolicies(const study::SimulationResults& resu
     if (places.emplace(job.id, jobs.size()).second) jobs.push_back(&job);
   }
   if (jobs.empty()) return out;
-  const study::CompletionTimes before = TimesOf(first, places);
+  const simulation::CompletionTimes before = TimesOf(first, places);
   for (std::size_t p = 1; p < results.policies.size(); ++p) {
     const PolicyResult& policy = results.policies[p];
     if (policy.jobs.empty()) continue;
-    const study::PolicyChange change =
-        study::ChangeOf(policy.summary.policy, before, TimesOf(policy, places));
+    const simulation::PolicyChange change =
+        simulation::ChangeOf(policy.summary.policy, before, TimesOf(policy, places));
     PolicyGains gains;
     gains.words = GainsInWords(change, first.summary.policy);
     gains.jobs.columns = {{"", Align::kLeft},
@@ -128,7 +128,7 @@ std::vector<PolicyGains> GainsUnderPolicies(const study::SimulationResults& resu
                           {policy.summary.policy, Align::kRight},
                           {"change", Align::kRight}};
     for (const auto* changes : {&change.gains, &change.losses}) {
-      for (const study::JobChange& one : *changes) {
+      for (const simulation::JobChange& one : *changes) {
         gains.jobs.rows.push_back(
             {changes == &change.gains ? "gains" : "loses", jobs[one.job]->id, jobs[one.job]->user,
              Duration(core::Seconds(one.before)), Duration(core::Seconds(one.after)),

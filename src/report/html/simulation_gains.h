@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "report/html/page.h"
-#include "study/simulation/results.h"
+#include "simulation/results.h"
 
 namespace sharewell::report {
 
 // Each user under each policy, against the first one.
-HtmlTable UsersUnderPolicies(const study::SimulationResults& results);
+HtmlTable UsersUnderPolicies(const simulation::SimulationResults& results);
 
 // A sentence and a table of jobs for each policy but the first; empty tables where nobody changes.
 struct PolicyGains {
   std::string words;
   HtmlTable jobs;
 };
-std::vector<PolicyGains> GainsUnderPolicies(const study::SimulationResults& results);
+std::vector<PolicyGains> GainsUnderPolicies(const simulation::SimulationResults& results);
 
 }  // namespace sharewell::report

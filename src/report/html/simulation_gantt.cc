@@ -14,9 +14,9 @@
 namespace sharewell::report {
 namespace {
 
-using study::PolicyResult;
-using study::SimulatedDecision;
-using study::SimulatedJob;
+using simulation::PolicyResult;
+using simulation::SimulatedDecision;
+using simulation::SimulatedJob;
 
 constexpr std::size_t kMostGanttGpus = 64, kMostGanttSpans = 4000;
 constexpr double kShortestGantt = 1e-3;  // seconds: below it an axis has no labels

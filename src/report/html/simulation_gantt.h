@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "report/chart/gantt.h"
-#include "study/simulation/results.h"
+#include "simulation/results.h"
 
 namespace sharewell::report {
 
 // Coloured by user. Absent: nothing was placed on a GPU, or there is more than a chart can show.
-std::optional<Gantt> SimulationGantt(const study::PolicyResult& policy);
+std::optional<Gantt> SimulationGantt(const simulation::PolicyResult& policy);
 
 }  // namespace sharewell::report

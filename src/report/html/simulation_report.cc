@@ -17,10 +17,10 @@
 namespace sharewell::report {
 namespace {
 
-using study::PolicyResult;
-using study::SimulatedJob;
-using study::SimulationResults;
-using study::Summary;
+using simulation::PolicyResult;
+using simulation::SimulatedJob;
+using simulation::SimulationResults;
+using simulation::Summary;
 
 constexpr std::size_t kMostCurvePoints = 200, kMostPolicyLines = 36;
 constexpr std::size_t kMostUsers = 100, kMostGanttPolicies = 4;

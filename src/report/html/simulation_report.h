@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "study/simulation/results.h"
+#include "simulation/results.h"
 
 namespace sharewell::report {
 
-std::string SimulationPage(const study::SimulationResults& results, std::string_view made);
+std::string SimulationPage(const simulation::SimulationResults& results, std::string_view made);
 
 }  // namespace sharewell::report

@@ -13,8 +13,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-study::PolicyResult PolicyNamed(const std::string& policy, const std::string& text, double wait) {
-  study::PolicyResult result;
+simulation::PolicyResult PolicyNamed(const std::string& policy, const std::string& text,
+                                     double wait) {
+  simulation::PolicyResult result;
   result.summary.policy = policy;
   result.summary.jobs = result.summary.finished = 2;
   result.summary.jct.mean = 100 + wait;
@@ -29,7 +30,7 @@ study::PolicyResult PolicyNamed(const std::string& policy, const std::string& te
 }
 
 TEST(SimulationPage, SaysWhoGainsAndWhoLoses) {
-  study::SimulationResults results;
+  simulation::SimulationResults results;
   results.trace = "day.csv";
   results.policies = {PolicyNamed("slot", "", 100), PolicyNamed("pack", "", 50)};
   const std::string html = SimulationPage(results, "made now");
@@ -51,7 +52,7 @@ TEST(SimulationPage, SaysWhoGainsAndWhoLoses) {
 }
 
 TEST(SimulationPage, DoesWithoutTheJobs) {
-  study::SimulationResults results;
+  simulation::SimulationResults results;
   results.policies = {PolicyNamed("optimal", "", 1)};
   results.policies[0].jobs.clear();
   results.policies[0].decisions.clear();
@@ -62,7 +63,7 @@ TEST(SimulationPage, DoesWithoutTheJobs) {
 
 TEST(SimulationPage, KeepsWhatComesFromOutsideText) {
   for (const std::string& bad : testing::Payloads()) {
-    study::SimulationResults results;
+    simulation::SimulationResults results;
     results.trace = results.cluster = results.belief = results.durations = bad;
     results.notes = {bad};
     results.policies = {PolicyNamed(bad, bad, 100), PolicyNamed("x", bad, 1)};
@@ -74,7 +75,7 @@ TEST(SimulationPage, KeepsWhatComesFromOutsideText) {
 }
 
 TEST(SimulationGantt, EndsAStayWhereTheJobIsMoved) {
-  study::PolicyResult policy = PolicyNamed("p", "", 20);
+  simulation::PolicyResult policy = PolicyNamed("p", "", 20);
   policy.decisions.push_back({60, "a", "move", {"n1:2"}, ""});
   const auto gantt = SimulationGantt(policy);
   ASSERT_TRUE(gantt);

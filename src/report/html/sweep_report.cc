@@ -14,9 +14,9 @@
 namespace sharewell::report {
 namespace {
 
-using study::CellState;
-using study::SweepCell;
-using study::SweepResult;
+using measure::CellState;
+using measure::SweepCell;
+using measure::SweepResult;
 
 constexpr std::size_t kMostCellRows = 1000;
 
@@ -42,9 +42,10 @@ HtmlTable KneeRows(const SweepResult& result) {
                    {"enough", Align::kRight},
                    {"best throughput", Align::kRight}},
                   {}};
-  const std::string unit = result.unit == study::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
-  for (const study::SweepPlot& plot : result.plots) {
-    for (const study::SweepLine& line : plot.lines) {
+  const std::string unit =
+      result.unit == measure::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
+  for (const measure::SweepPlot& plot : result.plots) {
+    for (const measure::SweepLine& line : plot.lines) {
       if (!line.knee) continue;
       double best = 0;
       for (const auto& point : line.points) best = std::max(best, point.throughput.value_or(0));
@@ -57,12 +58,13 @@ HtmlTable KneeRows(const SweepResult& result) {
 
 // "cpus=4 is fastest, with 123 steps/s; 11 of 12 cells are measured."
 void OpenSweep(HtmlPage& page, const SweepResult& result) {
-  const std::string unit = result.unit == study::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
+  const std::string unit =
+      result.unit == measure::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
   const SweepCell* best = nullptr;
   std::optional<double> most;
   for (const SweepCell& cell : result.cells) {
     if (cell.state != CellState::kDone) continue;
-    const auto rate = study::ThroughputOf(result, cell.summary);
+    const auto rate = measure::ThroughputOf(result, cell.summary);
     if (!rate || (most && *rate <= *most)) continue;
     most = rate;
     best = &cell;
@@ -134,7 +136,7 @@ std::string SweepPage(const SweepResult& result, std::string_view made) {
   const HtmlTable knees = KneeRows(result);
   if (!knees.rows.empty()) {
     page.Text(fmt::format("Enough is the fewest that keep {} of the best throughput.",
-                          Percent(study::kKneeKeeps)));
+                          Percent(measure::kKneeKeeps)));
     page.Rows(knees);
   }
   const auto charts = SweepLineCharts(result);

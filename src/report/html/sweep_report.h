@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "study/measure/grid/sweep_result.h"
+#include "measure/grid/sweep_result.h"
 
 namespace sharewell::report {
 
-std::string SweepPage(const study::SweepResult& result, std::string_view made);
+std::string SweepPage(const measure::SweepResult& result, std::string_view made);
 
 }  // namespace sharewell::report

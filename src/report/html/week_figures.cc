@@ -162,7 +162,7 @@ double GpuHoursOf(const JobRecord& job, UnixMillis from, UnixMillis to) {
 
 Week FiguresOf(const WeekParts& parts) {
   Week week;
-  study::GroupedTimes groups;
+  simulation::GroupedTimes groups;
   const auto only = [](const std::vector<double>& values) {
     return values.empty() ? std::nullopt : std::optional(values.front());
   };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "report/html/week_report.h"
-#include "study/simulation/group_times.h"
+#include "simulation/group_times.h"
 
 namespace sharewell::report {
 
@@ -34,7 +34,7 @@ struct Week {
   std::map<std::string, UserWeek> users;
   UserWeek all;
   std::optional<double> jain;  // over users, of the means of `speeds`
-  std::vector<study::GroupTimes> by_size;
+  std::vector<simulation::GroupTimes> by_size;
 };
 
 Week FiguresOf(const WeekParts& parts);

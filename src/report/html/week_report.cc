@@ -135,10 +135,11 @@ HtmlTable SizeTable(const Week& week) {
                    {"completion, mean", Align::kRight},
                    {"99 %", Align::kRight}},
                   {}};
-  for (const study::GroupTimes& size : week.by_size) {
-    table.rows.push_back({std::string(study::SizeInWords(size.name)), fmt::format("{}", size.jobs),
-                          TimeText(size.wait_mean), TimeText(size.wait_p99),
-                          TimeText(size.jct_mean), TimeText(size.jct_p99)});
+  for (const simulation::GroupTimes& size : week.by_size) {
+    table.rows.push_back({std::string(simulation::SizeInWords(size.name)),
+                          fmt::format("{}", size.jobs), TimeText(size.wait_mean),
+                          TimeText(size.wait_p99), TimeText(size.jct_mean),
+                          TimeText(size.jct_p99)});
   }
   return table;
 }
@@ -219,7 +220,7 @@ std::string EnergyText(const std::optional<double>& kwh) {
 
 std::string SavedInShort(const WeekParts& parts) {
   if (!parts.savings) return "unknown";
-  const study::SavingsSide saved = study::SavedOf(*parts.savings);
+  const simulation::SavingsSide saved = simulation::SavedOf(*parts.savings);
   return fmt::format("{} of {} GPU hours; energy: {}", Hours(saved.gpu_hours),
                      Hours(parts.savings->exclusive.gpu_hours), EnergyText(saved.energy_kwh));
 }
@@ -231,8 +232,8 @@ void AddSavings(HtmlPage& page, const WeekParts& parts) {
                                        : "Unknown: the server says: " + parts.no_savings + ".");
     return;
   }
-  const study::Savings& savings = *parts.savings;
-  const study::SavingsSide saved = study::SavedOf(savings);
+  const simulation::Savings& savings = *parts.savings;
+  const simulation::SavingsSide saved = simulation::SavedOf(savings);
   HtmlTable table{{{"", Align::kLeft},
                    {"really", Align::kRight},
                    {"exclusive slots", Align::kRight},
@@ -246,7 +247,7 @@ void AddSavings(HtmlPage& page, const WeekParts& parts) {
     if (!seconds || *seconds >= 0) return TimeText(seconds);
     return "−" + TimeText(-*seconds);
   };
-  using Side = study::SavingsSide;
+  using Side = simulation::SavingsSide;
   row("GPU hours held", [](const Side& side) { return Hours(side.gpu_hours); });
   row("energy of held GPUs", [](const Side& side) { return EnergyText(side.energy_kwh); });
   row("makespan", [&](const Side& side) { return time(side.makespan); });
@@ -255,7 +256,7 @@ void AddSavings(HtmlPage& page, const WeekParts& parts) {
   page.Rows(table);
   page.Text(fmt::format("{} held GPUs in this time, and {} of them shared one.",
                         core::Count(savings.jobs, "job"), savings.shared));
-  page.Quiet(study::kHowSavingsAreFound);
+  page.Quiet(simulation::kHowSavingsAreFound);
   page.Listed(savings.remarks);
 }
 
@@ -322,7 +323,7 @@ void OpenWeek(HtmlPage& page, const WeekParts& parts, const Week& week) {
                   core::Count(week.users.size(), "user"),
                   Hours(parts.savings ? parts.savings->really.gpu_hours : week.all.gpu_hours));
   std::optional<double> saved;
-  if (parts.savings) saved = study::SavedOf(*parts.savings).gpu_hours;
+  if (parts.savings) saved = simulation::SavedOf(*parts.savings).gpu_hours;
   if (saved && *saved > 0) {
     sentence += fmt::format("; without sharing it would have been {} hours",
                             Hours(parts.savings->exclusive.gpu_hours));

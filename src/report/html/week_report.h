@@ -11,7 +11,7 @@
 #include "core/job_record.h"
 #include "report/jobs/job_tables.h"
 #include "report/jobs/usage_rows.h"
-#include "study/usage/savings.h"
+#include "simulation/usage/savings.h"
 
 namespace sharewell::report {
 
@@ -21,7 +21,7 @@ struct WeekParts {
   std::vector<core::JobRecord> jobs;  // all that lived in that time; others are left out
   std::vector<GpuNow> gpus;
   bool cut = false;  // the server has more jobs than were read
-  std::optional<study::Savings> savings = {};
+  std::optional<simulation::Savings> savings = {};
   std::string no_savings = {};           // why there are none
   std::optional<UsageTable> usage = {};  // by user, with what it cost; absent: unknown
 };

@@ -31,7 +31,7 @@ void WriteUsed(Writer& out, const UserWeek& used) {
   out.Field("speed_mean", core::Mean(used.speeds));
 }
 
-void WriteSide(Writer& out, const char* key, const study::SavingsSide& side) {
+void WriteSide(Writer& out, const char* key, const simulation::SavingsSide& side) {
   out.Object(key, [&] {
     out.Field("gpu_hours", side.gpu_hours);
     out.Field("energy_kwh", side.energy_kwh);
@@ -41,14 +41,14 @@ void WriteSide(Writer& out, const char* key, const study::SavingsSide& side) {
   });
 }
 
-void WriteSavings(Writer& out, const study::Savings& savings) {
+void WriteSavings(Writer& out, const simulation::Savings& savings) {
   out.Object("savings", [&] {
     out.Field("jobs", savings.jobs);
     out.Field("shared", savings.shared);
     WriteSide(out, "really", savings.really);
     WriteSide(out, "exclusive", savings.exclusive);
-    WriteSide(out, "saved", study::SavedOf(savings));
-    out.Field("how", study::kHowSavingsAreFound);
+    WriteSide(out, "saved", simulation::SavedOf(savings));
+    out.Field("how", simulation::kHowSavingsAreFound);
     out.Field("remarks", savings.remarks);
   });
 }
@@ -56,7 +56,7 @@ void WriteSavings(Writer& out, const study::Savings& savings) {
 }  // namespace
 
 std::string UsageJson(const WeekParts& parts, const std::vector<UsageBin>& bins,
-                      const study::Savings& savings) {
+                      const simulation::Savings& savings) {
   const Week week = FiguresOf(parts);
   std::vector<std::pair<std::string, const UserWeek*>> users;
   for (const auto& [name, used] : week.users) users.emplace_back(name, &used);

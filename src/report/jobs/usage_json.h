@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "report/html/week_report.h"
-#include "study/usage/gpu_time.h"
-#include "study/usage/savings.h"
+#include "simulation/usage/gpu_time.h"
+#include "simulation/usage/savings.h"
 
 namespace sharewell::report {
 
@@ -21,6 +21,6 @@ struct UsageBin {
 // The answer of GET /api/v1/usage: one JSON object, on one line. Of very many users those who used
 // most.
 std::string UsageJson(const WeekParts& parts, const std::vector<UsageBin>& bins,
-                      const study::Savings& savings);
+                      const simulation::Savings& savings);
 
 }  // namespace sharewell::report

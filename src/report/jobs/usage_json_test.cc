@@ -33,7 +33,7 @@ TEST(UsageJson, HasWhatUsersUsedAndWasted) {
   parts.jobs[1].seen.busy = 0.25;
   parts.jobs[2].phase = core::Phase::kCancelled;
   parts.gpus.resize(2);
-  const study::Savings savings{{1, {}, 10, 5, 2}, {3, {}, 30, 4, 2}, 3, 2, {"a remark"}};
+  const simulation::Savings savings{{1, {}, 10, 5, 2}, {3, {}, 30, 4, 2}, 3, 2, {"a remark"}};
   const auto json = nlohmann::json::parse(
       UsageJson(parts, {{0, 0.5, 0.25, {}}, {5 * kHourMillis, 0.25, 0, 0.75}}, savings));
   EXPECT_EQ(json["gpus"], 2);

@@ -59,10 +59,10 @@ struct HeldOf {
 
 class UsageGatherer {
  public:
-  UsageGatherer(const study::GpuTime& world, study::TimeSpan time, const UsageKind& kind,
+  UsageGatherer(const simulation::GpuTime& world, simulation::TimeSpan time, const UsageKind& kind,
                 const core::Prices& prices)
       : time_(time), kind_(kind), prices_(prices) {
-    const auto parts = study::OwnParts(world);
+    const auto parts = simulation::OwnParts(world);
     for (std::size_t s = 0; s < parts.size(); ++s) {
       own_.emplace(world.stays[s].job->number, parts[s]);
     }
@@ -153,7 +153,7 @@ class UsageGatherer {
     return row;
   }
 
-  const study::TimeSpan time_;
+  const simulation::TimeSpan time_;
   const UsageKind& kind_;
   const core::Prices& prices_;
   std::unordered_map<std::int64_t, double> own_;  // by number: its part of its GPUs' time
@@ -198,9 +198,9 @@ const std::vector<std::string>& UsageKinds() {
   return names;
 }
 
-Result<UsageTable> UsageTableOf(const std::vector<JobRecord>& jobs, const study::GpuTime& world,
-                                study::TimeSpan time, const std::string& by,
-                                const core::Prices& prices) {
+Result<UsageTable> UsageTableOf(const std::vector<JobRecord>& jobs,
+                                const simulation::GpuTime& world, simulation::TimeSpan time,
+                                const std::string& by, const core::Prices& prices) {
   const auto& kinds = UsageKinds();
   const auto* kind = std::find_if(std::begin(kUsageKinds), std::end(kUsageKinds),
                                   [&](const UsageKind& one) { return one.name == by; });

@@ -12,7 +12,7 @@
 #include "core/job_record.h"
 #include "core/prices.h"
 #include "core/result.h"
-#include "study/usage/gpu_time.h"
+#include "simulation/usage/gpu_time.h"
 
 namespace sharewell::report {
 
@@ -31,7 +31,7 @@ struct UsageRow {
 
 struct UsageTable {
   std::string by;  // a word of UsageKinds()
-  study::TimeSpan time;
+  simulation::TimeSpan time;
   std::string currency;        // empty: not said
   std::vector<UsageRow> rows;  // most hours first
   UsageRow all;
@@ -46,7 +46,7 @@ const std::vector<std::string>& UsageKinds();
 // `jobs`: all that lived in that time; others are left out. `world` of the same jobs and time. A
 // usage error names what `by` may be.
 core::Result<UsageTable> UsageTableOf(const std::vector<core::JobRecord>& jobs,
-                                      const study::GpuTime& world, study::TimeSpan time,
+                                      const simulation::GpuTime& world, simulation::TimeSpan time,
                                       const std::string& by, const core::Prices& prices);
 
 // For people: one line a row, a line for all, and what the figures do not cover.

@@ -28,10 +28,11 @@ core::JobRecord Used(std::int64_t number, const std::string& user, double from, 
 const core::GivenGpu kFirst{0, "a", "H200"}, kSecond{1, "b", "H200"}, kOther{2, "c", "A100"};
 
 nlohmann::json TableOf(const std::vector<core::JobRecord>& jobs, const std::string& by,
-                       const core::Prices& prices = {}, study::TimeSpan time = {0, 100 * kHour}) {
+                       const core::Prices& prices = {},
+                       simulation::TimeSpan time = {0, 100 * kHour}) {
   std::vector<const core::JobRecord*> pointers;
   for (const auto& job : jobs) pointers.push_back(&job);
-  const auto world = study::GpuTimeOf(pointers, {}, {}, time);
+  const auto world = simulation::GpuTimeOf(pointers, {}, {}, time);
   const auto table = UsageTableOf(jobs, world, time, by, prices);
   EXPECT_TRUE(table);
   return table ? nlohmann::json::parse(UsageTableJson(*table)) : nlohmann::json();
@@ -123,9 +124,9 @@ TEST(UsageRows, CsvHasARowForEach) {
   core::Prices prices{"=$", {{core::FoldedGpuName("H200"), 0}}};
   const std::vector jobs = {Used(1, "-ann", 10, 12, {kFirst}), Used(2, "b,o", 20, 21, {kOther})};
   std::vector<const core::JobRecord*> pointers = {&jobs[0], &jobs[1]};
-  const study::TimeSpan time{0, 100 * kHour};
+  const simulation::TimeSpan time{0, 100 * kHour};
   const auto table =
-      UsageTableOf(jobs, study::GpuTimeOf(pointers, {}, {}, time), time, "user", prices);
+      UsageTableOf(jobs, simulation::GpuTimeOf(pointers, {}, {}, time), time, "user", prices);
   EXPECT_EQ(UsageTableCsv(*table),
             "user,jobs,held_gpu_hours,known_gpu_hours,busy_gpu_hours,wait_mean_seconds,"
             "wait_p99_seconds,priced_gpu_hours,cost,currency\n"

@@ -15,10 +15,10 @@
 namespace sharewell::report {
 namespace {
 
-using study::HealthRow;
-using study::SecurityRow;
-using study::Soundness;
-using study::Standing;
+using measure::HealthRow;
+using measure::SecurityRow;
+using measure::Soundness;
+using measure::Standing;
 
 constexpr std::size_t kStateWidth = 6;     // "absent", the longest
 constexpr std::size_t kStandingWidth = 5;  // "wrong"

@@ -5,17 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "study/measure/doctor/health.h"
+#include "measure/doctor/health.h"
 
 namespace sharewell::report {
 
 // What all rows come to, in one sentence: "ready to share 2 GPUs; 2 things to improve: cgroup, host
 // probe". To be improved are the rows with something to mend.
-std::string Verdict(const std::vector<study::HealthRow>& rows);
+std::string Verdict(const std::vector<measure::HealthRow>& rows);
 // Ends with the verdict. Sentences are wrapped to `width`; what mends a row is never broken.
-std::string HealthText(const std::vector<study::HealthRow>& rows, std::size_t width = 100);
-std::string HealthJson(const std::vector<study::HealthRow>& rows);
-std::string SecurityText(const std::vector<study::SecurityRow>& rows, std::size_t width = 100);
-std::string SecurityJson(const std::vector<study::SecurityRow>& rows);
+std::string HealthText(const std::vector<measure::HealthRow>& rows, std::size_t width = 100);
+std::string HealthJson(const std::vector<measure::HealthRow>& rows);
+std::string SecurityText(const std::vector<measure::SecurityRow>& rows, std::size_t width = 100);
+std::string SecurityJson(const std::vector<measure::SecurityRow>& rows);
 
 }  // namespace sharewell::report

@@ -239,7 +239,7 @@ std::string KernelsJson(const core::ProfileRecord& record, const KernelFigure& w
   });
 }
 
-std::string ImportedText(const study::ImportedMetrics& imported) {
+std::string ImportedText(const measure::ImportedMetrics& imported) {
   Table table({{"metric", Align::kLeft},
                {"unit", Align::kLeft},
                {"series", Align::kRight},
@@ -248,7 +248,7 @@ std::string ImportedText(const study::ImportedMetrics& imported) {
                {"mean", Align::kRight},
                {"most", Align::kRight}});
   const auto number = [](double value) { return fmt::format("{:.6g}", value); };
-  for (const study::ImportedMetric& row : imported.metrics) {
+  for (const measure::ImportedMetric& row : imported.metrics) {
     table.Row({row.metric, row.unit, Number(static_cast<double>(row.series), 0),
                Number(static_cast<double>(row.samples), 0), number(row.least), number(row.mean),
                number(row.most)});
@@ -275,7 +275,7 @@ std::string ImportedText(const study::ImportedMetrics& imported) {
   return text;
 }
 
-std::string ImportedJson(const study::ImportedMetrics& imported) {
+std::string ImportedJson(const measure::ImportedMetrics& imported) {
   return JsonReport([&](json::Writer& out) {
     out.Field("scrapes", imported.scrapes);
     out.Field("failed_scrapes", imported.failed);
@@ -283,7 +283,7 @@ std::string ImportedJson(const study::ImportedMetrics& imported) {
     out.Field("blank_samples", imported.blank);
     out.Field("repeated_samples", imported.repeated);
     out.Field("nodes", imported.nodes);
-    out.List("metrics", imported.metrics, [&](const study::ImportedMetric& row) {
+    out.List("metrics", imported.metrics, [&](const measure::ImportedMetric& row) {
       out.Object([&] {
         out.Field("metric", row.metric);
         out.Field("unit", row.unit);

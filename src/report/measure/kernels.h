@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/profile_record.h"
-#include "study/measure/imports/imported_metrics.h"
+#include "measure/imports/imported_metrics.h"
 
 namespace sharewell::report {
 
@@ -22,7 +22,7 @@ std::string KernelsText(const core::ProfileRecord& record, const core::KernelFig
 // All kernels.
 std::string KernelsJson(const core::ProfileRecord& record, const core::KernelFigure& whole);
 
-std::string ImportedText(const study::ImportedMetrics& imported);
-std::string ImportedJson(const study::ImportedMetrics& imported);
+std::string ImportedText(const measure::ImportedMetrics& imported);
+std::string ImportedJson(const measure::ImportedMetrics& imported);
 
 }  // namespace sharewell::report

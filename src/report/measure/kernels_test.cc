@@ -66,7 +66,7 @@ TEST(Kernels, JsonHasNullForUnknown) {
 }
 
 TEST(Kernels, Imported) {
-  study::ImportedMetrics imported;
+  measure::ImportedMetrics imported;
   imported.metrics = {{"gpu_busy_ratio", "ratio", 2, 4, 0, 0.5, 1}};
   imported.nodes = {"a"};
   imported.samples = 4;

@@ -203,7 +203,7 @@ std::string ProfileRecordText(const ProfileRecord& record) {
   return Heading(record) + "\n" + lines.text();
 }
 
-std::string PredictedBeside(const ProfileRecord& record, const study::PredictionRow& row) {
+std::string PredictedBeside(const ProfileRecord& record, const advice::PredictionRow& row) {
   using predict::Figure;
   const core::Profile& profile = record.profile;
   const auto bare = [](const auto& value) {

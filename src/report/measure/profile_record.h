@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "advice/prediction.h"
 #include "core/profile_record.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::report {
 
@@ -16,6 +16,6 @@ std::string ProfileRecordText(const core::ProfileRecord& record);
 std::string ProfileRecordsJson(const std::vector<core::ProfileRecord>& records);
 
 // Measured beside predicted, figure by figure: those that are known on both sides.
-std::string PredictedBeside(const core::ProfileRecord& record, const study::PredictionRow& row);
+std::string PredictedBeside(const core::ProfileRecord& record, const advice::PredictionRow& row);
 
 }  // namespace sharewell::report

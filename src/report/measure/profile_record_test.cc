@@ -91,7 +91,7 @@ TEST(ProfileRecordsJson, HasUnitsInItsKeysAndNullForUnknown) {
 }
 
 TEST(PredictedBeside, ShowsWhatBothSidesKnow) {
-  study::PredictionRow row;
+  advice::PredictionRow row;
   for (auto& value : row.prediction.figures) value = {{0.5, 0.4, 0.8}};
   const std::string text = PredictedBeside(Measured(), row);
   EXPECT_THAT(text, HasSubstr("27.80"));

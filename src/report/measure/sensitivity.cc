@@ -14,8 +14,8 @@
 namespace sharewell::report {
 namespace {
 
-using study::PressurePhase;
-using study::SensitivityResult;
+using measure::PressurePhase;
+using measure::SensitivityResult;
 
 std::string RateText(double rate) { return fmt::format("{:.4g}", rate); }
 
@@ -27,7 +27,7 @@ std::string SpeedText(const PressurePhase& phase) {
 
 std::string Sentence(const SensitivityResult& result) {
   std::vector<std::string> losses, calm;
-  for (const study::SensitivityOf& of : result.conclusions) {
+  for (const measure::SensitivityOf& of : result.conclusions) {
     if (!of.loss) continue;
     if (of.sensitive) {
       losses.push_back(fmt::format("{} (loses up to {})", of.title, Percent(*of.loss)));
@@ -37,7 +37,7 @@ std::string Sentence(const SensitivityResult& result) {
   }
   std::string text = losses.empty()
                          ? fmt::format("sensitive to nothing that was tried (no loss above {})\n",
-                                       Percent(study::kSensitiveLoss))
+                                       Percent(measure::kSensitiveLoss))
                          : fmt::format("sensitive to: {}\n", fmt::join(losses, ", "));
   if (!losses.empty() && !calm.empty()) {
     text += fmt::format("not to: {}\n", fmt::join(calm, ", "));
@@ -121,7 +121,7 @@ std::string SensitivityJson(const SensitivityResult& result) {
         out.Field("uncertainty_ratio", phase.uncertainty);
       });
     });
-    out.List("sensitivities", result.conclusions, [&](const study::SensitivityOf& of) {
+    out.List("sensitivities", result.conclusions, [&](const measure::SensitivityOf& of) {
       out.Object([&] {
         out.Field("pressure", of.pressure);
         out.Field("loss_ratio", of.loss);

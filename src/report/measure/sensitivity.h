@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "study/measure/sensitivity/sensitivity_result.h"
+#include "measure/sensitivity/sensitivity_result.h"
 
 namespace sharewell::report {
 
-std::string SensitivityTable(const study::SensitivityResult& result);
-std::string SensitivityCsv(const study::SensitivityResult& result);
-std::string SensitivityJson(const study::SensitivityResult& result);
-std::string SensitivitySvg(const study::SensitivityResult& result);
+std::string SensitivityTable(const measure::SensitivityResult& result);
+std::string SensitivityCsv(const measure::SensitivityResult& result);
+std::string SensitivityJson(const measure::SensitivityResult& result);
+std::string SensitivitySvg(const measure::SensitivityResult& result);
 
 }  // namespace sharewell::report

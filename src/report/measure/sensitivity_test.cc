@@ -8,14 +8,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-study::SensitivityResult Example() {
-  study::SensitivityResult result;
+measure::SensitivityResult Example() {
+  measure::SensitivityResult result;
   result.name = "alexnet";
   result.measure = "steps/s";
   result.absent = {{"pcie", "no GPU"}};
   for (const auto& [pressure, share, rate] :
        {std::tuple("membw", 0.5, 90.0), {"membw", 1.0, 50.0}, {"disk", 1.0, 101.0}}) {
-    study::PressurePhase phase;
+    measure::PressurePhase phase;
     phase.pressure = pressure;
     phase.title = std::string(pressure) == "membw" ? "memory bandwidth" : "disk";
     phase.target_share = share;
@@ -25,7 +25,7 @@ study::SensitivityResult Example() {
     phase.rate = {core::Seconds(2), rate, {rate, rate, rate}};
     result.phases.push_back(phase);
   }
-  study::DrawSensitivity(result);
+  measure::DrawSensitivity(result);
   return result;
 }
 

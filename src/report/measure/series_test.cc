@@ -101,13 +101,13 @@ TEST(Series, Csv) {
 }
 
 TEST(Health, IsInWordsAndFits) {
-  const std::vector<study::HealthRow> rows = {
-      {"collectors", "cpu", study::Soundness::kWorks, "8 CPUs", ""},
-      {"collectors", "nvml", study::Soundness::kAbsent,
+  const std::vector<measure::HealthRow> rows = {
+      {"collectors", "cpu", measure::Soundness::kWorks, "8 CPUs", ""},
+      {"collectors", "nvml", measure::Soundness::kAbsent,
        "libnvidia-ml.so.1 was not found, neither where the loader looks for it nor beside the "
        "driver, so nothing is known of GPUs",
        "sudo apt-get install nvidia-driver"},
-      {"store", "store", study::Soundness::kPartly, "read\nonly", ""}};
+      {"store", "store", measure::Soundness::kPartly, "read\nonly", ""}};
   for (const std::size_t width : {100U, 60U}) {
     const std::string narrow = HealthText(rows, width);
     for (std::size_t at = 0, end = 0; (end = narrow.find('\n', at)) != narrow.npos; at = end + 1) {
@@ -125,7 +125,7 @@ TEST(Health, IsInWordsAndFits) {
 }
 
 TEST(Health, SaysEachFactOnceAndEndsWithAVerdict) {
-  using study::Soundness;
+  using measure::Soundness;
   const std::string driver = "libnvidia-ml.so.1 was not found where the loader looks for it";
   const std::string text =
       HealthText({{"collectors", "nvml", Soundness::kAbsent, driver, "install"},
@@ -133,7 +133,7 @@ TEST(Health, SaysEachFactOnceAndEndsWithAVerdict) {
   EXPECT_EQ(text.find("libnvidia"), text.rfind("libnvidia"));
   EXPECT_THAT(text, HasSubstr("as with nvml"));
   EXPECT_THAT(text, HasSubstr("1 thing to improve: nvml"));
-  std::vector<study::HealthRow> rows = {
+  std::vector<measure::HealthRow> rows = {
       {"GPUs", "gpu 0", Soundness::kWorks, "H200", ""},
       {"GPUs", "gpu 1", Soundness::kPartly, "H200", "sudo one"},
       {"GPUs", "gpu islands", Soundness::kWorks, "0 1", ""},

@@ -11,8 +11,8 @@
 namespace sharewell::report {
 namespace {
 
-using study::Inspection;
-using study::LayerRow;
+using advice::Inspection;
+using advice::LayerRow;
 
 // "4.09 G", "1.8 T", "64 k": a count with a power of a thousand.
 std::string ScaledCount(double value) {
@@ -138,7 +138,7 @@ std::string InspectionTable(const Inspection& in, std::size_t costliest) {
   text += fmt::format("\n{} operator{} could not be costed and count{} {}:\n", in.uncosted.size(),
                       one ? "" : "s", one ? "s" : "",
                       in.told ? "by the bytes read and written" : "as nothing");
-  for (const study::UncostedRow& row : in.uncosted) {
+  for (const advice::UncostedRow& row : in.uncosted) {
     text += fmt::format("  {} {}: {}\n", row.type, row.name, row.why);
   }
   return text;
@@ -186,7 +186,7 @@ std::string InspectionJson(const Inspection& in) {
     out.Object("operators", [&] {
       for (const auto& [kind, count] : in.counts) out.Field(kind, count);
     });
-    out.List("uncosted_nodes", in.uncosted, [&](const study::UncostedRow& row) {
+    out.List("uncosted_nodes", in.uncosted, [&](const advice::UncostedRow& row) {
       out.Object([&] {
         out.Field("name", row.name);
         out.Field("type", row.type);

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "study/prediction/inspection.h"
+#include "advice/inspection.h"
 
 namespace sharewell::report {
 
 // The totals, the memory, the `costliest` most expensive layers, and every operator that could not
 // be costed.
-std::string InspectionTable(const study::Inspection& inspection, std::size_t costliest);
-std::string InspectionJson(const study::Inspection& inspection);
+std::string InspectionTable(const advice::Inspection& inspection, std::size_t costliest);
+std::string InspectionJson(const advice::Inspection& inspection);
 
 }  // namespace sharewell::report

@@ -11,9 +11,9 @@
 namespace sharewell::report {
 namespace {
 
+using advice::PredictionRow;
+using advice::SpeedRow;
 using predict::Figure;
-using study::PredictionRow;
-using study::SpeedRow;
 
 using Value = core::Estimated<>;
 
@@ -140,7 +140,7 @@ void WriteRow(json::Writer& out, const PredictionRow& row, std::optional<double>
   out.Field("precision_native", row.prediction.precision_native);
   out.Field("uncosted_nodes", row.uncosted);
   out.Field("nearest", Nearest(row.prediction));
-  const study::PredictedHost& host = row.ask.host;
+  const advice::PredictedHost& host = row.ask.host;
   out.Field("host", host.here ? "this machine" : "reference");
   out.Field("host_time", host.time);
   out.Field("host_launches_per_second", host.launches);
@@ -200,7 +200,7 @@ std::string AsCsv(const Rows& rows, Write write) {
   return header + "\n" + body;
 }
 
-std::string HostWords(const study::PredictedHost& host) {
+std::string HostWords(const advice::PredictedHost& host) {
   if (!host.here) {
     return "the one that was learnt on; on the machine that trains, `sharewell doctor --calibrate` "
            "rescales to it";
@@ -210,7 +210,7 @@ std::string HostWords(const study::PredictedHost& host) {
                      host.time);
 }
 
-std::string Called(const study::PredictionAsk& ask) {
+std::string Called(const advice::PredictionAsk& ask) {
   const std::string& name = ask.profile.empty() ? ask.model : ask.profile;
   const std::size_t slash = name.rfind('/');
   return slash == std::string::npos ? name : name.substr(slash + 1);
@@ -251,7 +251,8 @@ std::string PredictionTable(const PredictionRow& row, std::optional<double> pric
   if (!p.gpu_known) {
     text += fmt::format(
         "Nothing was learnt on {}: rates come from its catalogue facts, and their bounds are twice "
-        "as wide. What a job holds in memory hardly depends on the GPU. `sharewell train` learns "
+        "as wide. What a job holds in memory hardly depends on the GPU. `sharewell-lab train` "
+        "learns "
         "from your own profiles.\n",
         row.ask.gpu);
   }

@@ -6,20 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "study/prediction/prediction.h"
+#include "advice/prediction.h"
 
 namespace sharewell::report {
 
 // `price`: of a GPU for an hour; absent: no cost.
-std::string PredictionTable(const study::PredictionRow& row, std::optional<double> price);
-std::string PredictionsTable(const std::vector<study::PredictionRow>& rows);
-std::string PredictionsJson(const std::vector<study::PredictionRow>& rows,
+std::string PredictionTable(const advice::PredictionRow& row, std::optional<double> price);
+std::string PredictionsTable(const std::vector<advice::PredictionRow>& rows);
+std::string PredictionsJson(const std::vector<advice::PredictionRow>& rows,
                             std::optional<double> price);
-std::string PredictionsCsv(const std::vector<study::PredictionRow>& rows,
+std::string PredictionsCsv(const std::vector<advice::PredictionRow>& rows,
                            std::optional<double> price);
 
-std::string SpeedsTable(const std::vector<study::SpeedRow>& rows);
-std::string SpeedsJson(const std::vector<study::SpeedRow>& rows);
-std::string SpeedsCsv(const std::vector<study::SpeedRow>& rows);
+std::string SpeedsTable(const std::vector<advice::SpeedRow>& rows);
+std::string SpeedsJson(const std::vector<advice::SpeedRow>& rows);
+std::string SpeedsCsv(const std::vector<advice::SpeedRow>& rows);
 
 }  // namespace sharewell::report

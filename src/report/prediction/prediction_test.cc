@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-study::PredictionRow Row(const std::string& model = "nets/resnet50.onnx") {
-  study::PredictionRow row;
+advice::PredictionRow Row(const std::string& model = "nets/resnet50.onnx") {
+  advice::PredictionRow row;
   row.ask.model = model;
   row.ask.batch = 64;
   row.ask.precision = "bf16";
@@ -33,7 +33,7 @@ study::PredictionRow Row(const std::string& model = "nets/resnet50.onnx") {
   return row;
 }
 
-json Parsed(const std::vector<study::PredictionRow>& rows, std::optional<double> price = {}) {
+json Parsed(const std::vector<advice::PredictionRow>& rows, std::optional<double> price = {}) {
   return json::parse(PredictionsJson(rows, price));
 }
 
@@ -70,7 +70,7 @@ TEST(PredictionsJson, HasFlatRowsOfPercentBytesAndRates) {
 }
 
 TEST(PredictionTable, U1_SaysWhatBoundsWereWidenedForAndWhatThePeakIs) {
-  study::PredictionRow row = Row();
+  advice::PredictionRow row = Row();
   row.prediction.gpu_known = false;
   using predict::Widening;
   row.prediction.widened[Index(Figure::kStepSeconds)] = {Widening::Cause::kGpu, 2};
@@ -92,14 +92,14 @@ TEST(PredictionsJson, KeepsTheOrderOfTheRows) {
 }
 
 TEST(PredictionsJson, SeveralGpusSlowTheStepByTheExchange) {
-  study::PredictionRow row = Row();
+  advice::PredictionRow row = Row();
   row.all_reduce = 0.125;
   EXPECT_EQ(Parsed({row})["predictions"][0]["steps_per_second_p50"], 4);
 }
 
 TEST(PredictionsJson, ACostIsThereWhereAPriceIs) {
   EXPECT_FALSE(Parsed({Row()})["predictions"][0].contains("cost_per_1000_steps_p50"));
-  study::PredictionRow row = Row();
+  advice::PredictionRow row = Row();
   row.ask.gpus = 2;
   // 1,000 steps of an eighth of a second on two GPUs at 3.60 an hour.
   EXPECT_NEAR(Parsed({row}, 3.6)["predictions"][0]["cost_per_1000_steps_p50"].get<double>(), 0.25,
@@ -108,7 +108,7 @@ TEST(PredictionsJson, ACostIsThereWhereAPriceIs) {
 
 TEST(PredictionsJson, ItFitsPerhapsOrNot) {
   const auto fits = [](double median, double upper) {
-    study::PredictionRow row = Row();
+    advice::PredictionRow row = Row();
     row.prediction.figures[Index(Figure::kMemory)] = {{median, 1e9, upper}};
     return Parsed({row})["predictions"][0]["fits"].get<std::string>();
   };
@@ -118,7 +118,7 @@ TEST(PredictionsJson, ItFitsPerhapsOrNot) {
 }
 
 TEST(PredictionsCsv, HasTheRowsOfTheJson) {
-  const std::vector<study::PredictionRow> rows = {Row(), Row("other.onnx")};
+  const std::vector<advice::PredictionRow> rows = {Row(), Row("other.onnx")};
   const auto lines = Fields(PredictionsCsv(rows, 2.5));
   const json document = Parsed(rows, 2.5);
   ASSERT_EQ(lines.size(), 3U);
@@ -137,7 +137,7 @@ TEST(PredictionsCsv, HasTheRowsOfTheJson) {
 }
 
 TEST(PredictionTable, SaysWhatIsNotKnown) {
-  study::PredictionRow row = Row();
+  advice::PredictionRow row = Row();
   const std::string known = PredictionTable(row, {});
   EXPECT_THAT(known, HasSubstr("GPU busy"));
   EXPECT_THAT(known, HasSubstr("nearest known: tv:resnet50@224"));
@@ -157,7 +157,7 @@ TEST(PredictionTable, SaysWhatIsNotKnown) {
 }
 
 TEST(PredictionTable, ShortStepsAreToldApart) {
-  study::PredictionRow row = Row();
+  advice::PredictionRow row = Row();
   row.prediction.figures[Index(Figure::kStepSeconds)] = {{0.00123, 0.0009, 0.0015}};
   const std::string text = PredictionTable(row, {});
   for (const char* time : {"1.23 ms", "0.90 ms", "1.50 ms"}) EXPECT_THAT(text, HasSubstr(time));
@@ -170,8 +170,8 @@ TEST(PredictionsTable, HasALineAModelWithoutItsFolder) {
   EXPECT_THAT(text, HasSubstr("75.0 %"));
 }
 
-study::SpeedRow Speed(const std::string& group) {
-  study::SpeedRow row;
+advice::SpeedRow Speed(const std::string& group) {
+  advice::SpeedRow row;
   row.ask.group = group;
   row.ask.profile = "tv:vgg16@224";
   row.ask.sm_share = 0.8;
@@ -219,8 +219,8 @@ TEST(SpeedsTable, StandsInGroups) {
             "Speed 1 is the job's pace alone on that GPU with all SMs.\n");
 }
 
-study::Inspection Inspected() {
-  study::Inspection in;
+advice::Inspection Inspected() {
+  advice::Inspection in;
   in.file = "net.onnx";
   in.format = "ONNX opset 17";
   in.precision = "bf16";
@@ -272,13 +272,13 @@ TEST(InspectionTable, ListsWhatCouldNotBeCostedWithTheReason) {
       InspectionTable(Inspected(), 1),
       HasSubstr(
           "1 operator could not be costed and counts as nothing:\n  Custom odd: is not known\n"));
-  study::Inspection whole = Inspected();
+  advice::Inspection whole = Inspected();
   whole.uncosted.clear();
   EXPECT_THAT(InspectionTable(whole, 1), HasSubstr("Every operator was costed."));
 }
 
 TEST(InspectionTable, InferenceHasNoRowsOfTraining) {
-  study::Inspection in = Inspected();
+  advice::Inspection in = Inspected();
   in.optimizer.clear();
   const std::string text = InspectionTable(in, 1);
   EXPECT_THAT(text, HasSubstr("inference"));
@@ -287,7 +287,7 @@ TEST(InspectionTable, InferenceHasNoRowsOfTraining) {
 }
 
 TEST(PredictionReport, SaysWhichHostStepTimesAreFor) {
-  study::PredictionRow row = Row();
+  advice::PredictionRow row = Row();
   EXPECT_THAT(PredictionTable(row, std::nullopt), HasSubstr("host: the one that was learnt on"));
   json out = json::parse(PredictionsJson({row}, std::nullopt))["predictions"][0];
   EXPECT_EQ(out["host"], "reference");

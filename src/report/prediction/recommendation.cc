@@ -15,11 +15,11 @@
 namespace sharewell::report {
 namespace {
 
+using advice::recommend::Choice;
+using advice::recommend::Goal;
+using advice::recommend::GpuAdvice;
+using advice::recommend::Recommendation;
 using json::Writer;
-using study::recommend::Choice;
-using study::recommend::Goal;
-using study::recommend::GpuAdvice;
-using study::recommend::Recommendation;
 
 constexpr std::size_t kShownGpus = 6;
 
@@ -90,7 +90,7 @@ std::string BatchesText(const Recommendation& answer) {
         Size(core::Bytes(batches.memory->KnownHigh().value_or(batches.memory->median))));
   }
   text += '\n';
-  for (const Goal goal : study::recommend::kGoals) {
+  for (const Goal goal : advice::recommend::kGoals) {
     const auto& best = batches.best[static_cast<std::size_t>(goal)];
     text += fmt::format("  best for {:<11} {}\n", NameOf(goal),
                         best ? fmt::format("{}", *best) : std::string("unknown"));
@@ -169,7 +169,7 @@ void WriteTold(Writer& out, const std::string& key, const std::optional<core::Es
   });
 }
 
-void WriteCell(Writer& out, const study::recommend::Cell& cell) {
+void WriteCell(Writer& out, const advice::recommend::Cell& cell) {
   out.Field("gpu", cell.setting.gpu);
   out.Field("precision", cell.setting.precision);
   out.Field("batch", cell.setting.batch);
@@ -194,7 +194,7 @@ void WriteGpu(Writer& out, const GpuAdvice& row) {
   out.TextOrNull("why_not", row.why_not);
 }
 
-void WriteSharing(Writer& out, const study::recommend::SharingAdvice& sharing) {
+void WriteSharing(Writer& out, const advice::recommend::SharingAdvice& sharing) {
   out.Field("advice", sharing.advice);
   WriteTold(out, "speed_of_two", sharing.twice);
   out.Field("two_fit", sharing.twice_fit);
@@ -262,7 +262,7 @@ std::string RecommendationJson(const Recommendation& answer) {
     out.Object("batches", [&] {
       out.Field("largest_that_fits", answer.batches.largest);
       WriteTold(out, "gpu_memory_bytes", answer.batches.memory);
-      for (const Goal goal : study::recommend::kGoals) {
+      for (const Goal goal : advice::recommend::kGoals) {
         out.Field(fmt::format("best_for_{}", NameOf(goal)),
                   answer.batches.best[static_cast<std::size_t>(goal)]);
       }

@@ -20,7 +20,7 @@ std::string Millions(double count) {
 
 }  // namespace
 
-std::string ToldInWords(const study::WatchedStep& step) {
+std::string ToldInWords(const advice::WatchedStep& step) {
   std::vector<std::string> parts;
   std::string what = step.modules.empty() ? "a model" : step.modules;
   if (step.parameters) what += fmt::format(" with {} parameters", Millions(*step.parameters));
@@ -50,7 +50,7 @@ std::string ToldInWords(const study::WatchedStep& step) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string WatchedStepText(const study::WatchedStep& watched, const std::string& out) {
+std::string WatchedStepText(const advice::WatchedStep& watched, const std::string& out) {
   std::string text = fmt::format("told: {}\n", ToldInWords(watched));
   text += fmt::format("operators: {} forward, {} backward, {} in the optimizer ({} different)",
                       Number(watched.forward_calls, 0), Number(watched.backward_calls, 0),
@@ -71,7 +71,7 @@ std::string WatchedStepText(const study::WatchedStep& watched, const std::string
   return text;
 }
 
-std::string WatchedStepJson(const study::WatchedStep& watched, const std::string& out) {
+std::string WatchedStepJson(const advice::WatchedStep& watched, const std::string& out) {
   const auto word = [](const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
   };

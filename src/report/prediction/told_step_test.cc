@@ -7,8 +7,8 @@
 namespace sharewell::report {
 namespace {
 
-study::WatchedStep Watched() {
-  study::WatchedStep step;
+advice::WatchedStep Watched() {
+  advice::WatchedStep step;
   step.modules = "ResNet";
   step.parameters = step.trainable = 25'557'032;
   step.batch = 64;
@@ -34,7 +34,7 @@ TEST(ToldStepText, SaysWhatWasTold) {
 
 TEST(ToldStepText, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(ToldInWords({}), "a model");
-  study::WatchedStep step = Watched();
+  advice::WatchedStep step = Watched();
   step.trainable = 1e6;
   step.accumulation = 4;
   step.autocast = "";

@@ -11,17 +11,16 @@
 
 #include "core/text/words.h"
 #include "report/simulation/group_times.h"
+#include "simulation/summary.h"
 
 namespace sharewell::report {
 namespace {
 
-using study::GroupTimes;
-using study::Spread;
-using study::Summary;
+using simulation::GroupTimes;
+using simulation::Spread;
+using simulation::Summary;
 
 constexpr double kNoDifference = 0.01;
-// Solved, not simulated: bounds for the policies, and nothing that could be switched on.
-constexpr std::string_view kOptima[] = {"optimal", "optimal-shared"};
 
 // A figure of each policy over the seeds; less is better.
 using Figures = std::vector<std::optional<Spread>>;
@@ -33,7 +32,7 @@ std::optional<double> Below(const Spread& a, const Spread& b) {
     if (b.values[s] <= 0) return std::nullopt;
     less.emplace_back(1 - a.values[s] / b.values[s]);
   }
-  const auto spread = study::SpreadOf(less);
+  const auto spread = simulation::SpreadOf(less);
   if (!spread || spread->mean <= std::max(kNoDifference, spread->deviation)) return std::nullopt;
   return spread->mean;
 }
@@ -104,14 +103,14 @@ Figures FiguresBy(const std::vector<PolicyRuns>& policies, const Value& value) {
   for (const PolicyRuns& runs : policies) {
     std::vector<std::optional<double>> values;
     for (const Summary* summary : runs) values.push_back(value(*summary));
-    figures.push_back(study::SpreadOf(values));
+    figures.push_back(simulation::SpreadOf(values));
   }
   return figures;
 }
 
 std::string SizesLine(const std::vector<PolicyRuns>& policies, const Words& words) {
   std::vector<std::string> parts;
-  for (const study::JobSize& size : study::kSizes) {
+  for (const simulation::JobSize& size : simulation::kSizes) {
     const auto verdict = JudgeFigures(FiguresBy(policies, [&](const Summary& s) {
       const GroupTimes* group = FindGroup(s.by_size, size.name);
       return group != nullptr ? group->jct_mean : std::nullopt;
@@ -139,7 +138,7 @@ std::string UsersLine(const std::vector<PolicyRuns>& policies, const Words& word
   std::size_t alike = 0;
   for (const auto& [name, columns] : users) {
     Figures figures;
-    for (const auto& values : columns) figures.push_back(study::SpreadOf(values));
+    for (const auto& values : columns) figures.push_back(simulation::SpreadOf(values));
     const auto verdict = JudgeFigures(figures);
     if (verdict && verdict->best.size() == 1) {
       ++best[verdict->best.front()];
@@ -163,7 +162,8 @@ std::string UsersLine(const std::vector<PolicyRuns>& policies, const Words& word
 
 bool IsChoice(const Summary& summary) {
   return !summary.history &&
-         std::find(std::begin(kOptima), std::end(kOptima), summary.policy) == std::end(kOptima);
+         std::find(std::begin(simulation::kOptima), std::end(simulation::kOptima),
+                   summary.policy) == std::end(simulation::kOptima);
 }
 
 std::vector<std::string> BestForWhom(const std::vector<PolicyRuns>& policies) {

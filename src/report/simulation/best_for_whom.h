@@ -11,7 +11,7 @@
 namespace sharewell::report {
 
 // Whether a site could switch it on: optima and what really happened are no choices.
-bool IsChoice(const study::Summary& summary);
+bool IsChoice(const simulation::Summary& summary);
 
 // At most four lines; none for fewer than two simulated policies. Optima and what really happened
 // are no choices.

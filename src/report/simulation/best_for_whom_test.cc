@@ -10,8 +10,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-study::Summary Taking(const std::string& policy, double small, double large) {
-  study::Summary s;
+simulation::Summary Taking(const std::string& policy, double small, double large) {
+  simulation::Summary s;
   s.policy = policy;
   s.jct.mean = (small + large) / 2;
   s.jct.p99 = large;

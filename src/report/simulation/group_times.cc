@@ -8,12 +8,12 @@
 
 #include "report/text/format.h"
 #include "report/text/table.h"
-#include "study/simulation/spread.h"
+#include "simulation/spread.h"
 
 namespace sharewell::report {
 namespace {
 
-using study::GroupTimes;
+using simulation::GroupTimes;
 
 constexpr std::size_t kUsersAtEachEnd = 3;
 
@@ -93,7 +93,7 @@ const GroupTimes* FindGroup(const std::vector<GroupTimes>& groups, std::string_v
 
 std::string SpreadText(const std::vector<std::optional<double>>& values,
                        const std::function<std::string(double)>& format) {
-  const auto spread = study::SpreadOf(values);
+  const auto spread = simulation::SpreadOf(values);
   if (!spread) return kUnknown;
   if (values.size() == 1) return format(spread->mean);
   return format(spread->mean) + " ± " + format(spread->deviation);
@@ -101,7 +101,7 @@ std::string SpreadText(const std::vector<std::optional<double>>& values,
 
 std::vector<SummaryRow> SizeRows(const std::vector<GroupRuns>& policies) {
   std::vector<SummaryRow> rows;
-  for (const study::JobSize& size : study::kSizes) {
+  for (const simulation::JobSize& size : simulation::kSizes) {
     SummaryRow jobs{"jobs, " + std::string(size.in_words), {}};
     bool any = false;
     for (const GroupRuns& runs : policies) {

@@ -11,12 +11,12 @@
 
 #include "json/writer.h"
 #include "report/simulation/simulation.h"
-#include "study/simulation/group_times.h"
+#include "simulation/group_times.h"
 
 namespace sharewell::report {
 
 // A policy's groups, one list a seed.
-using GroupRuns = std::vector<const std::vector<study::GroupTimes>*>;
+using GroupRuns = std::vector<const std::vector<simulation::GroupTimes>*>;
 
 // A figure over seeds: as `format` writes it, of several seeds "mean ± standard deviation".
 std::string SpreadText(const std::vector<std::optional<double>>& values,
@@ -32,16 +32,16 @@ std::string UsersText(const std::vector<std::string>& names, const std::vector<G
 
 // `name`: the key of a group's name.
 void WriteGroups(json::Writer& out, std::string_view key, std::string_view name,
-                 const std::vector<study::GroupTimes>& groups);
+                 const std::vector<simulation::GroupTimes>& groups);
 
 // The group of that name; null: it has no jobs.
-const study::GroupTimes* FindGroup(const std::vector<study::GroupTimes>& groups,
-                                   std::string_view name);
+const simulation::GroupTimes* FindGroup(const std::vector<simulation::GroupTimes>& groups,
+                                        std::string_view name);
 
 // The figures of a group, in the order in which they are shown.
 struct GroupFigure {
   std::string_view key, label;
-  std::optional<double> study::GroupTimes::*of;
+  std::optional<double> simulation::GroupTimes::*of;
 };
 const std::vector<GroupFigure>& GroupFigures();
 

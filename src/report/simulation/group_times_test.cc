@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-study::Summary OfSeed(double wait) {
-  study::Summary s;
+simulation::Summary OfSeed(double wait) {
+  simulation::Summary s;
   s.policy = "slot";
   s.jobs = 3;
   s.jct.mean = wait + 60;

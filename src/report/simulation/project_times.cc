@@ -11,7 +11,7 @@
 namespace sharewell::report {
 namespace {
 
-using study::ProjectTimes;
+using simulation::ProjectTimes;
 
 Table ProjectsTable(const std::vector<std::string>& names, const std::vector<ProjectRuns>& policies,
                     std::size_t begin, std::size_t end) {

@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-study::Summary WithProjects(double hours) {
-  study::Summary s;
+simulation::Summary WithProjects(double hours) {
+  simulation::Summary s;
   s.policy = "slot";
   s.jobs = 3;
   s.by_project = {{{"default", 0, {}, {}, {}, {}}, 0.25, 0},

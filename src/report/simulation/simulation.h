@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "study/simulation/simulate.h"
-#include "study/simulation/spread.h"
+#include "simulation/simulate.h"
+#include "simulation/spread.h"
 
 namespace sharewell::report {
 
@@ -20,8 +20,9 @@ struct SimulationReport {
   std::string belief;     // as given
   std::string durations;  // as given
   std::vector<std::string> notes;
-  std::vector<study::Summary> results;         // of `seed`
-  std::vector<study::SeedResults> seeds = {};  // where several were run: all of them, `seed` first
+  std::vector<simulation::Summary> results;  // of `seed`
+  std::vector<simulation::SeedResults> seeds =
+      {};  // where several were run: all of them, `seed` first
   // What the trace says of what its jobs train, and what the rest were taken to be; empty: nothing.
   std::string told = {};
 };
@@ -33,7 +34,7 @@ struct SummaryRow {
 };
 
 // Each policy's summaries, one a seed.
-using PolicyRuns = std::vector<const study::Summary*>;
+using PolicyRuns = std::vector<const simulation::Summary*>;
 std::vector<PolicyRuns> RunsOf(const SimulationReport& report);
 
 }  // namespace sharewell::report

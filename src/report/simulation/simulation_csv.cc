@@ -40,7 +40,8 @@ std::string Place(const core::Cluster& cluster, const core::Allocation& where) {
 
 }  // namespace
 
-std::string JobsCsv(const study::Scenario& scenario, const study::Simulation& simulation) {
+std::string JobsCsv(const simulation::Scenario& scenario,
+                    const simulation::Simulation& simulation) {
   CsvText csv(
       "id,user,workload,gpus,submit_seconds,first_start_seconds,finish_seconds,end,run_seconds,"
       "queue_seconds,jct_seconds,slowdown,ooms,moves,gpu_model");
@@ -76,9 +77,10 @@ std::string JobsCsv(const study::Scenario& scenario, const study::Simulation& si
   return std::move(csv).Take();
 }
 
-std::string DecisionsCsv(const study::Scenario& scenario, const study::Simulation& simulation) {
+std::string DecisionsCsv(const simulation::Scenario& scenario,
+                         const simulation::Simulation& simulation) {
   CsvText csv("time_seconds,job,what,gpus,cores,sm_share,beside,reason");
-  for (const study::DecisionRow& row : simulation.decisions) {
+  for (const simulation::DecisionRow& row : simulation.decisions) {
     const core::JobId named = core::OtherJob(row.reason);
     const std::string other = named.valid() ? scenario.jobs[named.index()].name : std::string();
     // On an idle GPU it is whom its share leaves room for.

@@ -3,15 +3,16 @@
 
 #include <string>
 
-#include "study/simulation/scenario.h"
-#include "study/simulation/simulate.h"
+#include "simulation/scenario.h"
+#include "simulation/simulate.h"
 
 namespace sharewell::report {
 
-std::string JobsCsv(const study::Scenario& scenario, const study::Simulation& simulation);
+std::string JobsCsv(const simulation::Scenario& scenario, const simulation::Simulation& simulation);
 
 // GPUs as "node:gpu", with spaces between; a CPU-only job's place is its node's name alone.
-std::string DecisionsCsv(const study::Scenario& scenario, const study::Simulation& simulation);
+std::string DecisionsCsv(const simulation::Scenario& scenario,
+                         const simulation::Simulation& simulation);
 
 // A policy's name as a part of a file's name: letters, digits, '-' and '_' only.
 std::string FileNamePart(const std::string& policy);

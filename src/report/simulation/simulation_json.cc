@@ -13,14 +13,14 @@ namespace {
 
 using json::Writer;
 
-void Write(Writer& out, const std::string& name, const study::Distribution& of) {
+void Write(Writer& out, const std::string& name, const simulation::Distribution& of) {
   out.Field(name + "_mean_seconds", of.mean);
   out.Field(name + "_p50_seconds", of.p50);
   out.Field(name + "_p95_seconds", of.p95);
   out.Field(name + "_p99_seconds", of.p99);
 }
 
-void Write(Writer& out, const std::string& name, const study::StartsScore& score) {
+void Write(Writer& out, const std::string& name, const simulation::StartsScore& score) {
   out.Object(name, [&] {
     out.Field("jobs_waited", score.scored);
     out.Field("sampled", score.sampled);
@@ -31,7 +31,7 @@ void Write(Writer& out, const std::string& name, const study::StartsScore& score
 }
 
 // `guarded`: some policy of the report was watched by the guard.
-void WriteResult(Writer& out, const study::Summary& s, bool guarded) {
+void WriteResult(Writer& out, const simulation::Summary& s, bool guarded) {
   out.Field("policy", s.policy);
   out.Field("jobs", s.jobs);
   out.Field("jobs_finished", s.finished);
@@ -83,29 +83,29 @@ void WriteResult(Writer& out, const study::Summary& s, bool guarded) {
 
 struct SpreadFigure {
   std::string_view key;  // as in a result
-  std::optional<double> (*of)(const study::Summary&);
+  std::optional<double> (*of)(const simulation::Summary&);
 };
 
 // What depends on what a seed draws; timings are left out.
 constexpr SpreadFigure kSpreadFigures[] = {
-    {"makespan_seconds", [](const study::Summary& s) { return s.makespan; }},
-    {"jct_mean_seconds", [](const study::Summary& s) { return s.jct.mean; }},
-    {"jct_p50_seconds", [](const study::Summary& s) { return s.jct.p50; }},
-    {"jct_p99_seconds", [](const study::Summary& s) { return s.jct.p99; }},
-    {"queue_mean_seconds", [](const study::Summary& s) { return s.queueing.mean; }},
-    {"queue_p99_seconds", [](const study::Summary& s) { return s.queueing.p99; }},
-    {"run_mean_seconds", [](const study::Summary& s) { return s.run.mean; }},
-    {"gpu_busy_mean", [](const study::Summary& s) { return s.busy; }},
-    {"slowdown_mean", [](const study::Summary& s) { return s.slowdown_mean; }},
-    {"slowdown_p95", [](const study::Summary& s) { return s.slowdown_p95; }},
-    {"fairness_jain", [](const study::Summary& s) { return s.jain; }},
-    {"finish_time_fairness", [](const study::Summary& s) { return s.finish_time_fairness; }},
-    {"gpu_hours", [](const study::Summary& s) { return std::optional(s.gpu_hours); }},
+    {"makespan_seconds", [](const simulation::Summary& s) { return s.makespan; }},
+    {"jct_mean_seconds", [](const simulation::Summary& s) { return s.jct.mean; }},
+    {"jct_p50_seconds", [](const simulation::Summary& s) { return s.jct.p50; }},
+    {"jct_p99_seconds", [](const simulation::Summary& s) { return s.jct.p99; }},
+    {"queue_mean_seconds", [](const simulation::Summary& s) { return s.queueing.mean; }},
+    {"queue_p99_seconds", [](const simulation::Summary& s) { return s.queueing.p99; }},
+    {"run_mean_seconds", [](const simulation::Summary& s) { return s.run.mean; }},
+    {"gpu_busy_mean", [](const simulation::Summary& s) { return s.busy; }},
+    {"slowdown_mean", [](const simulation::Summary& s) { return s.slowdown_mean; }},
+    {"slowdown_p95", [](const simulation::Summary& s) { return s.slowdown_p95; }},
+    {"fairness_jain", [](const simulation::Summary& s) { return s.jain; }},
+    {"finish_time_fairness", [](const simulation::Summary& s) { return s.finish_time_fairness; }},
+    {"gpu_hours", [](const simulation::Summary& s) { return std::optional(s.gpu_hours); }},
 };
 
 void WriteSpread(Writer& out, std::string_view key,
                  const std::vector<std::optional<double>>& values) {
-  const auto spread = study::SpreadOf(values);
+  const auto spread = simulation::SpreadOf(values);
   if (!spread) {
     out.Null(key);
     return;
@@ -124,20 +124,20 @@ void WriteSpreads(Writer& out, const PolicyRuns& runs) {
   out.Field("policy", runs.front()->policy);
   const auto over_seeds = [&](const auto& of) {
     std::vector<std::optional<double>> values;
-    for (const study::Summary* summary : runs) values.push_back(of(*summary));
+    for (const simulation::Summary* summary : runs) values.push_back(of(*summary));
     return values;
   };
   for (const SpreadFigure& figure : kSpreadFigures) {
     WriteSpread(out, figure.key, over_seeds(figure.of));
   }
   // A seed draws workloads and errors, never how many GPUs a job asks for: sizes are the same.
-  out.List("by_size", runs.front()->by_size, [&](const study::GroupTimes& size) {
+  out.List("by_size", runs.front()->by_size, [&](const simulation::GroupTimes& size) {
     out.Object([&] {
       out.Field("size", size.name);
       out.Field("jobs", size.jobs);
       for (const GroupFigure& figure : GroupFigures()) {
-        WriteSpread(out, figure.key, over_seeds([&](const study::Summary& s) {
-                      const study::GroupTimes* group = FindGroup(s.by_size, size.name);
+        WriteSpread(out, figure.key, over_seeds([&](const simulation::Summary& s) {
+                      const simulation::GroupTimes* group = FindGroup(s.by_size, size.name);
                       return group != nullptr ? group->*figure.of : std::nullopt;
                     }));
       }
@@ -157,13 +157,15 @@ void WriteSimulation(Writer& out, const SimulationReport& report) {
   std::vector<std::string> notes = report.notes;
   if (!report.told.empty()) notes.insert(notes.begin(), report.told);
   out.Field("notes", notes);
-  const bool guarded = std::any_of(report.results.begin(), report.results.end(),
-                                   [](const study::Summary& s) { return s.evictions.has_value(); });
-  out.List("results", report.results, [&](const study::Summary& summary) {
+  const bool guarded =
+      std::any_of(report.results.begin(), report.results.end(),
+                  [](const simulation::Summary& s) { return s.evictions.has_value(); });
+  out.List("results", report.results, [&](const simulation::Summary& summary) {
     out.Object([&] { WriteResult(out, summary, guarded); });
   });
   if (report.seeds.empty()) return;
-  out.List("seeds", report.seeds, [&](const study::SeedResults& seed) { out.Value(seed.seed); });
+  out.List("seeds", report.seeds,
+           [&](const simulation::SeedResults& seed) { out.Value(seed.seed); });
   out.List("spreads", RunsOf(report),
            [&](const PolicyRuns& runs) { out.Object([&] { WriteSpreads(out, runs); }); });
 }

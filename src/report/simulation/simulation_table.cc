@@ -16,8 +16,8 @@
 namespace sharewell::report {
 namespace {
 
-using study::Summary;
-using Scores = study::StartsScores;
+using simulation::Summary;
+using Scores = simulation::StartsScores;
 
 constexpr double kTwoDigitsBelow = 10;
 constexpr double kOneDigitBelow = 1000;
@@ -37,18 +37,18 @@ Figure Simulated(const Summary& s, std::uint64_t n) { return s.history ? Figure(
 // Of expected starts: for how many of how many that waited it was told, and by how much of the wait
 // it was wrong.
 bool HasStarts(const Summary& s) { return s.starts.has_value(); }
-Figure ToldPart(const Summary& s, study::StartsScore Scores::*which) {
+Figure ToldPart(const Summary& s, simulation::StartsScore Scores::*which) {
   if (!s.starts || (*s.starts.*which).scored == 0) return {};
-  const study::StartsScore& score = *s.starts.*which;
+  const simulation::StartsScore& score = *s.starts.*which;
   return static_cast<double>(score.told) / static_cast<double>(score.scored);
 }
-Figure Waited(const Summary& s, study::StartsScore Scores::*which) {
+Figure Waited(const Summary& s, simulation::StartsScore Scores::*which) {
   return s.starts ? Whole((*s.starts.*which).scored) : Figure();
 }
-Figure Error(const Summary& s, study::StartsScore Scores::*which) {
+Figure Error(const Summary& s, simulation::StartsScore Scores::*which) {
   return s.starts ? (*s.starts.*which).error_median : Figure();
 }
-Figure FarError(const Summary& s, study::StartsScore Scores::*which) {
+Figure FarError(const Summary& s, simulation::StartsScore Scores::*which) {
   return s.starts ? (*s.starts.*which).error_p90 : Figure();
 }
 
@@ -156,7 +156,7 @@ std::string CellOf(const Line& line, const PolicyRuns& runs) {
 
 // Of each policy, its groups by seed.
 std::vector<GroupRuns> GroupsOf(const std::vector<PolicyRuns>& policies,
-                                std::vector<study::GroupTimes> Summary::*which) {
+                                std::vector<simulation::GroupTimes> Summary::*which) {
   std::vector<GroupRuns> out;
   for (const PolicyRuns& runs : policies) {
     GroupRuns& groups = out.emplace_back();
@@ -227,7 +227,8 @@ std::vector<PolicyRuns> RunsOf(const SimulationReport& report) {
   std::vector<PolicyRuns> policies(report.results.size());
   for (std::size_t p = 0; p < policies.size(); ++p) {
     if (report.seeds.empty()) policies[p].push_back(&report.results[p]);
-    for (const study::SeedResults& seed : report.seeds) policies[p].push_back(&seed.results[p]);
+    for (const simulation::SeedResults& seed : report.seeds)
+      policies[p].push_back(&seed.results[p]);
   }
   return policies;
 }

@@ -14,7 +14,7 @@ namespace sharewell::report {
 std::string SimulationTable(const SimulationReport& report, std::size_t width = 100);
 
 // The rows of that table, those by size last.
-std::vector<SummaryRow> SummaryRows(const std::vector<study::Summary>& results);
+std::vector<SummaryRow> SummaryRows(const std::vector<simulation::Summary>& results);
 
 std::string InWords(const core::Cluster& cluster);  // "8 H200, 4 A100-80GB on 3 nodes"
 

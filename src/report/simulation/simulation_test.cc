@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-study::Summary SummaryOf(const std::string& policy) {
-  study::Summary s;
+simulation::Summary SummaryOf(const std::string& policy) {
+  simulation::Summary s;
   s.policy = policy;
   s.jobs = 3;
   s.finished = 2;
@@ -97,8 +97,8 @@ class SimulationCsv : public ::testing::Test {
     first.last_model = core::GpuModelId(0);
     simulation_.outcomes[1].end = sim::JobOutcome::End::kInfeasible;
   }
-  study::Scenario scenario_;
-  study::Simulation simulation_;
+  simulation::Scenario scenario_;
+  simulation::Simulation simulation_;
 };
 
 TEST_F(SimulationCsv, TellsEachJobsFate) {

@@ -16,9 +16,9 @@
 namespace sharewell::report {
 namespace {
 
-using study::PolicyChange;
-using study::SwitchOverResult;
-using study::UserOutcome;
+using simulation::PolicyChange;
+using simulation::SwitchOverResult;
+using simulation::UserOutcome;
 
 constexpr std::size_t kMostUsersShown = 15;
 
@@ -54,7 +54,7 @@ std::string UsersTable(const SimulationReport& report, const SwitchOverResult& r
   const std::size_t today = result.really ? 1 : 0;
   std::vector<std::pair<std::string, Align>> columns = {
       {"user", Align::kLeft}, {"jobs", Align::kRight}, {"GPU hours", Align::kRight}};
-  for (const study::Summary& s : report.results) columns.emplace_back(s.policy, Align::kRight);
+  for (const simulation::Summary& s : report.results) columns.emplace_back(s.policy, Align::kRight);
   columns.emplace_back("change", Align::kRight);
   Table table(columns);
   const std::size_t shown = std::min(result.users.size(), kMostUsersShown);

@@ -6,14 +6,15 @@
 #include <string>
 
 #include "report/simulation/simulation.h"
-#include "study/simulation/replay/switch_over.h"
+#include "simulation/replay/switch_over.h"
 
 namespace sharewell::report {
 
 // `report`: its results are those of `result`.
-std::string SwitchOverText(const SimulationReport& report, const study::SwitchOverResult& result,
-                           std::size_t width = 100);
+std::string SwitchOverText(const SimulationReport& report,
+                           const simulation::SwitchOverResult& result, std::size_t width = 100);
 // The document of simulate, and in addition "changes" and "users".
-std::string SwitchOverJson(const SimulationReport& report, const study::SwitchOverResult& result);
+std::string SwitchOverJson(const SimulationReport& report,
+                           const simulation::SwitchOverResult& result);
 
 }  // namespace sharewell::report

@@ -12,27 +12,27 @@ using ::testing::Not;
 
 struct Page {
   SimulationReport report;
-  study::SwitchOverResult result;
+  simulation::SwitchOverResult result;
 };
 
 Page Two(bool really) {
   Page page;
   page.report = {"t.csv", "2x1xH200", "2 H200 on 2 nodes", 1, "exact", "exact", {"drawn"}, {}};
   if (really) {
-    study::Summary past;
+    simulation::Summary past;
     past.policy = "really";
     past.history = true;
     page.report.results.push_back(past);
   }
   for (const char* policy : {"slot", "sharewell"}) {
-    study::Summary s;
+    simulation::Summary s;
     s.policy = policy;
     s.jobs = s.finished = 3;
     page.report.results.push_back(s);
   }
   page.result.really = really;
   page.result.changes = {{"sharewell", 2, 1, 0, -0.25, 1.4}};
-  study::UserOutcome ann{"ann", 3, 12.5, {3600, 1800}};
+  simulation::UserOutcome ann{"ann", 3, 12.5, {3600, 1800}};
   if (really) ann.jct_mean.insert(ann.jct_mean.begin(), 4000);
   page.result.users = {ann};
   page.result.notes = {"near enough"};

@@ -16,12 +16,12 @@ namespace sharewell::report {
 namespace {
 
 using json::Writer;
-using study::WhatIfRow;
+using simulation::WhatIfRow;
 
 constexpr std::size_t kMostWhatIfUsers = 1000;
 
 // Of very many users, those with most jobs.
-std::vector<study::GroupTimes> MostJobs(std::vector<study::GroupTimes> users) {
+std::vector<simulation::GroupTimes> MostJobs(std::vector<simulation::GroupTimes> users) {
   if (users.size() <= kMostWhatIfUsers) return users;
   std::stable_sort(users.begin(), users.end(),
                    [](const auto& a, const auto& b) { return a.jobs > b.jobs; });
@@ -51,8 +51,8 @@ void WriteRow(Writer& out, const WhatIfRow& row) {
   });
 }
 
-void WriteNamed(Writer& out, const char* key, const std::vector<study::NamedChange>& changes) {
-  out.List(key, changes, [&](const study::NamedChange& change) {
+void WriteNamed(Writer& out, const char* key, const std::vector<simulation::NamedChange>& changes) {
+  out.List(key, changes, [&](const simulation::NamedChange& change) {
     out.Object([&] {
       out.Field("number", change.number);
       out.Field("name", change.name);
@@ -63,8 +63,8 @@ void WriteNamed(Writer& out, const char* key, const std::vector<study::NamedChan
   });
 }
 
-void WriteChange(Writer& out, const study::WhatIfChange& made) {
-  const study::PolicyChange& change = made.change;
+void WriteChange(Writer& out, const simulation::WhatIfChange& made) {
+  const simulation::PolicyChange& change = made.change;
   out.Object([&] {
     out.Field("policy", change.policy);
     out.Field("jobs_sooner", change.sooner);
@@ -77,7 +77,7 @@ void WriteChange(Writer& out, const study::WhatIfChange& made) {
   });
 }
 
-void WriteUser(Writer& out, const study::UserOutcome& user, std::size_t policies) {
+void WriteUser(Writer& out, const simulation::UserOutcome& user, std::size_t policies) {
   out.Object([&] {
     out.Field("user", user.user);
     out.Field("jobs", user.jobs);
@@ -106,7 +106,7 @@ std::string TimeText(const std::optional<double>& seconds) {
 
 }  // namespace
 
-std::string WhatIfTable(const study::WhatIfResult& result, std::size_t width) {
+std::string WhatIfTable(const simulation::WhatIfResult& result, std::size_t width) {
   std::vector<const WhatIfRow*> rows;
   if (result.really) rows.push_back(&*result.really);
   for (const WhatIfRow& row : result.policies) rows.push_back(&row);
@@ -141,7 +141,7 @@ std::string WhatIfTable(const study::WhatIfResult& result, std::size_t width) {
     table.Row(std::move(cells));
   }
   // What BestForWhom reads of a summary; of the past nothing is chosen.
-  std::vector<study::Summary> summaries(result.policies.size());
+  std::vector<simulation::Summary> summaries(result.policies.size());
   std::vector<PolicyRuns> choices;
   for (std::size_t p = 0; p < summaries.size(); ++p) {
     const WhatIfRow& row = result.policies[p];
@@ -163,7 +163,7 @@ std::string WhatIfTable(const study::WhatIfResult& result, std::size_t width) {
   return out;
 }
 
-std::string WhatIfJson(const study::WhatIfResult& result) {
+std::string WhatIfJson(const simulation::WhatIfResult& result) {
   return JsonLine([&](Writer& out) {
     out.List("policies", result.policies, [&](const WhatIfRow& row) { WriteRow(out, row); });
     out.Key("really");
@@ -171,18 +171,19 @@ std::string WhatIfJson(const study::WhatIfResult& result) {
     out.Field("jobs", result.jobs);
     out.Field("remarks", result.remarks);
     out.List("changes", result.changes,
-             [&](const study::WhatIfChange& change) { WriteChange(out, change); });
+             [&](const simulation::WhatIfChange& change) { WriteChange(out, change); });
     // Of very many users, those whose jobs are most work.
     const auto users =
         std::span(result.users).first(std::min(result.users.size(), kMostWhatIfUsers));
-    out.List("users", users,
-             [&](const study::UserOutcome& user) { WriteUser(out, user, result.policies.size()); });
+    out.List("users", users, [&](const simulation::UserOutcome& user) {
+      WriteUser(out, user, result.policies.size());
+    });
   });
 }
 
-std::string ForecastJson(const study::ForecastResult& result) {
+std::string ForecastJson(const simulation::ForecastResult& result) {
   return JsonLine([&](Writer& out) {
-    out.List("jobs", result.jobs, [&](const study::ExpectedStart& job) {
+    out.List("jobs", result.jobs, [&](const simulation::ExpectedStart& job) {
       out.Object([&] {
         out.Field("number", job.number);
         out.Field("start_ms", job.start);
@@ -194,7 +195,7 @@ std::string ForecastJson(const study::ForecastResult& result) {
   });
 }
 
-std::string ConsideredJson(const study::ForecastResult& result) {
+std::string ConsideredJson(const simulation::ForecastResult& result) {
   if (!result.considered) return "null";
   return json::ObjectLine([&](Writer& out) {
     out.Field("start_ms", result.considered->start);

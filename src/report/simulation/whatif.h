@@ -4,21 +4,21 @@
 #include <cstddef>
 #include <string>
 
-#include "study/simulation/replay/forecast.h"
-#include "study/simulation/replay/whatif.h"
+#include "simulation/replay/forecast.h"
+#include "simulation/replay/whatif.h"
 
 namespace sharewell::report {
 
 // Figures as rows, what happened and each policy as columns, remarks below; at most `width` wide
 // where the policies allow it.
-std::string WhatIfTable(const study::WhatIfResult& result, std::size_t width = 100);
+std::string WhatIfTable(const simulation::WhatIfResult& result, std::size_t width = 100);
 
 // The answer of POST /api/v1/whatif: one JSON object, on one line.
-std::string WhatIfJson(const study::WhatIfResult& result);
+std::string WhatIfJson(const simulation::WhatIfResult& result);
 // The answer of GET /api/v1/forecast.
-std::string ForecastJson(const study::ForecastResult& result);
+std::string ForecastJson(const simulation::ForecastResult& result);
 // The "forecast" of a dry run: {"start_ms":..,"gpus":[..],"why":".."}; without one considered:
 // null.
-std::string ConsideredJson(const study::ForecastResult& result);
+std::string ConsideredJson(const simulation::ForecastResult& result);
 
 }  // namespace sharewell::report

@@ -9,11 +9,11 @@ namespace {
 
 using testing::HasSubstr;
 
-study::WhatIfResult Sample() {
-  study::WhatIfResult result;
+simulation::WhatIfResult Sample() {
+  simulation::WhatIfResult result;
   result.policies = {{"slot", 4, 4, 400, 250, 150, 1, 0.3, 0, 0},
                      {"sharewell", 4, 4, 190.5, 140, 20, 1.1, {}, 0, 0}};
-  result.really = study::WhatIfRow{"really", 3, 3, 410, 255, 155, {}, {}, 0, 0};
+  result.really = simulation::WhatIfRow{"really", 3, 3, 410, 255, 155, {}, {}, 0, 0};
   result.jobs = 4;
   result.remarks = {"left out: 1 job of unknown length"};
   result.policies[1].jct_curve = {10, 20.5};
@@ -39,9 +39,9 @@ TEST(WhatIfReport, IsTheApisAnswer) {
   EXPECT_EQ(json["changes"][0]["losses"][0]["name"], "b\uFFFD") << "broken UTF-8 is replaced";
   EXPECT_EQ(json["users"][0]["jct_mean_seconds"][1], nullptr);
   EXPECT_EQ(json["users"][0]["really_jct_mean_seconds"], 90);
-  const study::ForecastResult forecast{
+  const simulation::ForecastResult forecast{
       {{18, 1'700'000'000'000, {{0, "GPU-1", "H200"}}, "an idle GPU"}, {19, {}, {}, ""}},
-      study::ExpectedStart{0, 5, {}, "x"},
+      simulation::ExpectedStart{0, 5, {}, "x"},
       {"r"}};
   const auto told = nlohmann::json::parse(ForecastJson(forecast));
   EXPECT_EQ(told["jobs"][0]["start_ms"], 1'700'000'000'000);

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "cli/args/server_flags.h"
 #include "cli/args/when.h"
 #include "cli/client/job_names.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"

@@ -2,10 +2,10 @@
 #include <map>
 #include <set>
 
-#include "cli/args/job_filter.h"
-#include "cli/args/server_flags.h"
 #include "cli/args/values.h"
 #include "cli/args/when.h"
+#include "cli/client/job_filter.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "core/result.h"
 #include "json/value.h"

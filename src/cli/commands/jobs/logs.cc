@@ -4,9 +4,9 @@
 #include <optional>
 #include <thread>
 
-#include "cli/args/server_flags.h"
 #include "cli/args/values.h"
 #include "cli/args/when.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"

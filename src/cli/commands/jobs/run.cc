@@ -7,9 +7,9 @@
 #include <optional>
 #include <thread>
 
-#include "cli/args/server_flags.h"
 #include "cli/client/job_terminal.h"
 #include "cli/client/job_wait.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/jobs/submit_request.h"
 #include "cli/terminal.h"

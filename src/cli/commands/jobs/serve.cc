@@ -114,7 +114,7 @@ class ServeCommand : public Command {
         ->type_name("TIME")
         ->capture_default_str();
     app.add_option("--trained", options_.trained,
-                   "predict by a model of your own, made by `sharewell train`")
+                   "predict by a model of your own, made by `sharewell-lab train`")
         ->type_name("FILE");
     app.add_option("--for", for_, "stop the server after this time (default: when it is told to)")
         ->type_name("TIME");

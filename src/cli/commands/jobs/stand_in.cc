@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "cli/args/server_flags.h"
 #include "cli/args/values.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/numbers/random.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <span>
 
-#include "cli/args/server_flags.h"
 #include "cli/args/when.h"
 #include "cli/client/job_wait.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/jobs/job_array.h"
 #include "cli/commands/jobs/submit_request.h"

@@ -12,6 +12,9 @@
 #include <string_view>
 #include <utility>
 
+#include "advice/model_file.h"
+#include "advice/predicted_needs.h"
+#include "advice/told_ask.h"
 #include "catalogue/gpu_catalogue.h"
 #include "cli/args/values.h"
 #include "cli/client/job_names.h"
@@ -23,9 +26,6 @@
 #include "platform/files/text.h"
 #include "platform/process/find_program.h"
 #include "store/jobs/job_json.h"
-#include "study/prediction/model_file.h"
-#include "study/prediction/predicted_needs.h"
-#include "study/prediction/told_ask.h"
 
 namespace sharewell::cli {
 namespace {
@@ -125,7 +125,7 @@ void SubmitRequest::AddNeeds(CLI::App& app) {
   workers_option =
       text("--workers", workers, "N", "with --model: data-loader processes (default 4)");
   text("--trained", trained, "FILE",
-       "with --model: predict by a model of your own, made by `sharewell train` (default: the "
+       "with --model: predict by a model of your own, made by `sharewell-lab train` (default: the "
        "server's)")
       ->needs(file);
   text("--profile", profile, "NAME", "take what it needs from this profile in the server's store")
@@ -254,8 +254,8 @@ namespace {
 // The server predicts from the graph, which is small, and keeps it to learn from. Absent: it
 // cannot.
 std::optional<core::Needs> PredictedThere(const ServerClient& client,
-                                          const study::PredictionAsk& ask) {
-  const auto graph = study::ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind});
+                                          const advice::PredictionAsk& ask) {
+  const auto graph = advice::ReadModel(ask.model, {.batch = ask.batch, .named = ask.bind});
   if (!graph) return std::nullopt;  // predicting it here says why
   const std::string query = fmt::format(
       "/predictions?name={}&batch={}&precision={}&workers={}&gpu={}&optimizer={}&gpus={}",
@@ -289,7 +289,7 @@ Result<void> SubmitRequest::PutPrediction(const ServerClient& client,
   RETURN_IF_ERROR(model_flags.Run());
   const auto loaders = ParseWhole("--workers", workers, 0, kMostLoaders);
   RETURN_IF_ERROR(loaders);
-  study::PredictionAsk ask;
+  advice::PredictionAsk ask;
   ask.model = model;
   ask.batch = binding->batch;
   ask.bind = binding->named;
@@ -300,16 +300,16 @@ Result<void> SubmitRequest::PutPrediction(const ServerClient& client,
   ask.gpu = gpu->gpu.model;
   ask.given = model_flags.Given();
   ask.given.workers = workers_option != nullptr && workers_option->count() > 0;
-  RETURN_IF_ERROR(study::HeedTold(ask));
+  RETURN_IF_ERROR(advice::HeedTold(ask));
   if (trained.empty()) {
     if (auto there = PredictedThere(client, ask)) {
       one.needs = *std::move(there);
       return {};
     }
   }
-  const auto by = study::PredictorOrBuiltin(trained);
+  const auto by = advice::PredictorOrBuiltin(trained);
   RETURN_IF_ERROR(by);
-  auto needs = study::PredictNeedsBy(*by, ask, catalogue::GpuCatalogue::Builtin());
+  auto needs = advice::PredictNeedsBy(*by, ask, catalogue::GpuCatalogue::Builtin());
   RETURN_IF_ERROR(needs);
   one.needs = std::move(*needs);
   return {};

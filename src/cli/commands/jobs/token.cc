@@ -10,9 +10,9 @@
 
 #include "api/access/access.h"
 #include "api/access/tokens.h"
-#include "cli/args/server_flags.h"
 #include "cli/args/store_flag.h"
 #include "cli/args/when.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/args/job_filter.h"
-#include "cli/args/server_flags.h"
 #include "cli/args/when.h"
+#include "cli/client/job_filter.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/watch/watch_screen.h"
 #include "core/result.h"

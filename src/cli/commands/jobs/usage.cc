@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "cli/args/server_flags.h"
 #include "cli/args/when.h"
 #include "cli/client/server_answers.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "core/result.h"
 #include "core/text/quoted.h"

@@ -1,5 +1,5 @@
-#include "cli/args/server_flags.h"
 #include "cli/args/when.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"

@@ -9,16 +9,16 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/words.h"
+#include "measure/grid/colocate.h"
 #include "platform/files/short_folder.h"
 #include "platform/process/mps.h"
-#include "study/measure/grid/colocate.h"
 
 namespace sharewell::cli {
 namespace {
 
-std::string Listed(const study::ColocateSpec& spec) {
+std::string Listed(const measure::ColocateSpec& spec) {
   std::string text;
-  for (const study::ColocatedWorkload& workload : spec.workloads) {
+  for (const measure::ColocatedWorkload& workload : spec.workloads) {
     text += fmt::format("{} alone: {}\n", workload.name, fmt::join(workload.command, " "));
   }
   for (const auto& set : spec.sets) {
@@ -36,16 +36,16 @@ class ColocateCommand : public Command {
   void AddFlags(CLI::App& app) override { run_.AddFlags(app); }
 
   core::Result<ExitCode> Run() override {
-    const auto spec = study::ReadColocateSpec(run_.spec());
+    const auto spec = measure::ReadColocateSpec(run_.spec());
     RETURN_IF_ERROR(spec);
     if (run_.dry_run()) return run_.Finish(Listed(*spec), false, false);
     RETURN_IF_ERROR(run_.Prepare(spec->name, "colocate"));
     const platform::ShortFolder pipes;
     auto mps = StartMps(*spec, pipes.path());
     RETURN_IF_ERROR(mps);
-    study::ColocateOptions options{run_.options(), *mps != nullptr, {}};
+    measure::ColocateOptions options{run_.options(), *mps != nullptr, {}};
     if (*mps != nullptr) options.mps_environment = (*mps)->ClientEnvironment();
-    auto result = study::Colocate(*spec, options);
+    auto result = measure::Colocate(*spec, options);
     if (*mps != nullptr) {
       if (auto ok = (*mps)->Stop(); !ok) WriteError(ok.error().message);
     }
@@ -55,11 +55,11 @@ class ColocateCommand : public Command {
 
  private:
   // Null: none.
-  core::Result<std::unique_ptr<platform::MpsServer>> StartMps(const study::ColocateSpec& spec,
+  core::Result<std::unique_ptr<platform::MpsServer>> StartMps(const measure::ColocateSpec& spec,
                                                               const std::string& folder) {
     const auto& gpus = run_.options().gpus;
     const bool can = !gpus.empty() && gpus.front().mps;
-    if (spec.mps == study::UseMps::kOff || (spec.mps == study::UseMps::kAuto && !can)) {
+    if (spec.mps == measure::UseMps::kOff || (spec.mps == measure::UseMps::kAuto && !can)) {
       return nullptr;
     }
     if (gpus.empty()) {
@@ -69,25 +69,25 @@ class ColocateCommand : public Command {
                       "`sharewell doctor` says why, and mps = \"auto\" does without"});
     }
     auto server = platform::MpsServer::Start({.folder = folder});
-    if (server || spec.mps == study::UseMps::kOn) return server;
+    if (server || spec.mps == measure::UseMps::kOn) return server;
     WriteErr(fmt::format("CUDA MPS did not start, so the jobs are time-sliced: {}\n",
                          server.error().message));
     return nullptr;
   }
 
-  core::Result<ExitCode> Write(const study::ColocateResult& result) {
+  core::Result<ExitCode> Write(const measure::ColocateResult& result) {
     std::vector<OutFile> files;
     for (report::NamedCsv& csv : report::GroupsCsv(result)) {
       files.push_back({std::move(csv.name), std::move(csv.csv)});
     }
-    std::vector<study::RunSummary> profiles;
+    std::vector<measure::RunSummary> profiles;
     bool failures = false;
-    for (const study::AloneRun& alone : result.alone) {
-      failures = failures || alone.state == study::CellState::kFailed;
-      if (alone.state == study::CellState::kDone) profiles.push_back(alone.summary);
+    for (const measure::AloneRun& alone : result.alone) {
+      failures = failures || alone.state == measure::CellState::kFailed;
+      if (alone.state == measure::CellState::kDone) profiles.push_back(alone.summary);
     }
-    for (const study::ColocatedSet& group : result.groups) {
-      failures = failures || (group.state == study::CellState::kFailed && group.fits);
+    for (const measure::ColocatedSet& group : result.groups) {
+      failures = failures || (group.state == measure::CellState::kFailed && group.fits);
     }
     if (auto csv = report::ProfilesCsv(profiles); !csv.empty()) {
       files.push_back({"profiles.csv", std::move(csv)});

@@ -12,10 +12,10 @@
 #include "collect/gpu/gpus.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "measure/doctor/host_speed.h"
+#include "measure/doctor/machine_checks.h"
 #include "platform/clock/wall_clock.h"
 #include "report/measure/health.h"
-#include "study/measure/doctor/host_speed.h"
-#include "study/measure/doctor/machine_checks.h"
 
 namespace sharewell::cli {
 namespace {
@@ -54,21 +54,21 @@ class DoctorCommand : public Command {
     const std::string store = StorePlace(store_);
     const std::string state = StatePlace(state_, store);
     if (calibrate_) {
-      const auto speed = study::MeasureHostSpeed();
+      const auto speed = measure::MeasureHostSpeed();
       RETURN_IF_ERROR(speed);
-      RETURN_IF_ERROR(study::KeepHostSpeed(state, study::MachineKey(), *speed));
+      RETURN_IF_ERROR(measure::KeepHostSpeed(state, measure::MachineKey(), *speed));
       // It needs Python, which not every host of a server has: what else is known is still shown.
-      if (const auto probe = study::RunHostProbe()) {
-        RETURN_IF_ERROR(study::KeepHostProbe(state, study::MachineKey(), *probe));
+      if (const auto probe = measure::RunHostProbe()) {
+        RETURN_IF_ERROR(measure::KeepHostProbe(state, measure::MachineKey(), *probe));
       } else {
         SayLine(probe.error().message);
       }
     }
-    const auto rows = study::Examine({.path = FromEnvironment("PATH"),
-                                      .nvml_library = collect::GivenNvmlLibrary(),
-                                      .state = state,
-                                      .dcgm_library = collect::GivenDcgmLibrary()},
-                                     store);
+    const auto rows = measure::Examine({.path = FromEnvironment("PATH"),
+                                        .nvml_library = collect::GivenNvmlLibrary(),
+                                        .state = state,
+                                        .dcgm_library = collect::GivenDcgmLibrary()},
+                                       store);
     RETURN_IF_ERROR(json_ ? WriteOut(report::HealthJson(rows))
                           : WriteText(report::HealthText(rows, TextWidth())));
     return kOk;
@@ -84,8 +84,8 @@ class DoctorCommand : public Command {
         FindInstallation({.root = root_, .store = store_, .state = state_}), platform::UnixNow());
     RETURN_IF_ERROR(json_ ? WriteOut(report::SecurityJson(rows))
                           : WriteText(report::SecurityText(rows, TextWidth())));
-    const bool wrong = std::any_of(rows.begin(), rows.end(), [](const study::SecurityRow& row) {
-      return row.standing == study::Standing::kWrong;
+    const bool wrong = std::any_of(rows.begin(), rows.end(), [](const measure::SecurityRow& row) {
+      return row.standing == measure::Standing::kWrong;
     });
     return wrong ? kFailed : kOk;
   }

@@ -14,8 +14,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-study::RunSummary RunOf(const std::string& name, double rate) {
-  study::RunSummary run;
+measure::RunSummary RunOf(const std::string& name, double rate) {
+  measure::RunSummary run;
   run.profile.workload = {name, 64, "bf16", 4};
   run.profile.gpu = "NVIDIA H200";
   run.profile.steps_per_second = rate;
@@ -26,7 +26,7 @@ study::RunSummary RunOf(const std::string& name, double rate) {
 }
 
 TEST(GridFiles, ProfilesAreReadBack) {
-  study::RunSummary run = RunOf("tv:alexnet@224", 40);
+  measure::RunSummary run = RunOf("tv:alexnet@224", 40);
   run.profile.cpu_curve = {{1, 1.0 / 3}, {2, 0.5}, {4, 1}};
   const auto read = catalogue::ReadProfilesText(report::ProfilesCsv({run}), "profiles.csv");
   ASSERT_TRUE(read) << read.error().message;
@@ -42,32 +42,32 @@ TEST(GridFiles, ProfilesAreReadBack) {
 }
 
 TEST(GridFiles, PairsAndTriplesAreReadBack) {
-  study::ColocateResult result;
+  measure::ColocateResult result;
   result.gpu = "NVIDIA H200";
   result.mps = true;
   for (const char* name : {"a", "b"}) {
-    study::AloneRun alone;
+    measure::AloneRun alone;
     alone.name = name;
-    alone.state = study::CellState::kDone;
+    alone.state = measure::CellState::kDone;
     alone.summary = RunOf(name, 100);
     result.alone.push_back(alone);
   }
   for (const std::vector<std::size_t>& members :
        {std::vector<std::size_t>{0, 1}, std::vector<std::size_t>{0, 0, 1}}) {
-    study::ColocatedSet set;
+    measure::ColocatedSet set;
     set.members = members;
-    set.state = study::CellState::kDone;
+    set.state = measure::CellState::kDone;
     for (const std::size_t member : members) {
       set.runs.push_back(RunOf(result.alone[member].name, 50));
     }
     result.groups.push_back(set);
   }
-  study::ColocatedSet none;
+  measure::ColocatedSet none;
   none.members = {1, 1};
-  none.state = study::CellState::kFailed;
+  none.state = measure::CellState::kFailed;
   none.fits = false;
   result.groups.push_back(none);
-  study::CompareWithAlone(result);
+  measure::CompareWithAlone(result);
   const auto files = report::GroupsCsv(result);
   ASSERT_EQ(files.size(), 2U);
   const auto pairs = catalogue::ReadPairsText(files[0].csv, files[0].name);

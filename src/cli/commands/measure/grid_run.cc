@@ -11,9 +11,9 @@
 namespace sharewell::cli {
 namespace {
 
-std::string Rates(const study::JournalEntry& entry) {
+std::string Rates(const measure::JournalEntry& entry) {
   std::string text;
-  for (const study::RunSummary& run : entry.runs) {
+  for (const measure::RunSummary& run : entry.runs) {
     const auto& rate = run.profile.steps_per_second;
     if (!text.empty()) text += " and ";
     text += rate ? fmt::format("{:.4g} steps/s", *rate) : "no steps reported";
@@ -51,20 +51,20 @@ core::Result<void> GridRun::Prepare(const std::string& name, const char* ending)
   options_.folder = folder_;
   options_.retry = retry_;
   options_.store = opened_.get();
-  options_.watch = study::WatchHere();
+  options_.watch = measure::WatchHere();
   // One for all cells: an interrupt between two of them is not lost, and ends the next one.
-  world_ = study::ThisMachine();
+  world_ = measure::ThisMachine();
   options_.watch.world = world_.get();
-  options_.run = study::Watch;
+  options_.run = measure::Watch;
   options_.cpus = platform::AllowedCpus();
   // No GPU is no error: then CPU jobs are measured.
   if (auto gpus = collect::FindGpus(collect::GivenNvmlLibrary())) options_.gpus = *std::move(gpus);
   bar_ = std::make_unique<ProgressBar>();
-  options_.progress = [this](const study::GridProgress& progress) { Show(progress); };
+  options_.progress = [this](const measure::GridProgress& progress) { Show(progress); };
   return {};
 }
 
-void GridRun::Show(const study::GridProgress& progress) {
+void GridRun::Show(const measure::GridProgress& progress) {
   const std::string left = progress.left && progress.done < progress.of
                                ? fmt::format(", about {} left", report::Duration(*progress.left))
                                : std::string();
@@ -73,7 +73,7 @@ void GridRun::Show(const study::GridProgress& progress) {
     return;
   }
   bar_->Clear();
-  const study::JournalEntry& entry = *progress.entry;
+  const measure::JournalEntry& entry = *progress.entry;
   WriteErr(fmt::format("[{}/{}] {}: {}{}\n", progress.done, progress.of, progress.label,
                        entry.done ? Rates(entry) : "failed: " + entry.why, left));
 }

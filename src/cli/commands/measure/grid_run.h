@@ -9,9 +9,9 @@
 #include "cli/args/command.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "measure/grid/sweep.h"
+#include "measure/watch_world.h"
 #include "store/store.h"
-#include "study/measure/grid/sweep.h"
-#include "study/measure/watch_world.h"
 
 namespace sharewell::cli {
 
@@ -31,17 +31,17 @@ class GridRun {
   const std::string& folder() const { return folder_; }
   bool json() const { return json_; }
   bool dry_run() const { return dry_run_; }
-  study::GridOptions& options() { return options_; }
+  measure::GridOptions& options() { return options_; }
 
  private:
-  void Show(const study::GridProgress& progress);
+  void Show(const measure::GridProgress& progress);
 
   std::string spec_, folder_, store_;
   bool retry_ = false, json_ = false, dry_run_ = false;
   std::unique_ptr<store::Store> opened_;
-  std::unique_ptr<study::WatchWorld> world_;
+  std::unique_ptr<measure::WatchWorld> world_;
   std::unique_ptr<ProgressBar> bar_;
-  study::GridOptions options_;
+  measure::GridOptions options_;
 };
 
 }  // namespace sharewell::cli

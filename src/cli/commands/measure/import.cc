@@ -11,12 +11,12 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
+#include "measure/imports/import_kernels.h"
+#include "measure/imports/import_samples.h"
 #include "platform/net/http_client.h"
 #include "report/measure/kernels.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
-#include "study/measure/imports/import_kernels.h"
-#include "study/measure/imports/import_samples.h"
 
 namespace sharewell::cli {
 namespace {
@@ -110,7 +110,7 @@ class ImportCommand : public Command {
 
   Result<std::string> Kernels() const {
     const auto imported =
-        study::ImportKernels({format_, from_, name_, into_, gpu_}, [this] { return OpenHere(); });
+        measure::ImportKernels({format_, from_, name_, into_, gpu_}, [this] { return OpenHere(); });
     RETURN_IF_ERROR(imported);
     if (json_) return report::KernelsJson(imported->record, imported->whole);
     return report::KernelsText(imported->record, imported->whole, most_) +
@@ -119,7 +119,7 @@ class ImportCommand : public Command {
   }
 
   Result<std::string> Samples() const {
-    const auto imported = study::ImportSamples(
+    const auto imported = measure::ImportSamples(
         {from_, node_, time_, pause_}, [this] { return OpenHere(); },
         [](const core::Error& error) { WriteError(error.message); });
     RETURN_IF_ERROR(imported);

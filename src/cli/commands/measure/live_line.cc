@@ -23,13 +23,13 @@ std::size_t TerminalWidth() {
                                                                            : kUsualWidth;
 }
 
-std::string State(const study::WatchLine& line) {
+std::string State(const measure::WatchLine& line) {
   switch (line.state) {
-    case study::WatchLine::State::kWarming:
+    case measure::WatchLine::State::kWarming:
       return fmt::format("warming up {:.0f} s", line.elapsed.value);
-    case study::WatchLine::State::kStopping:
+    case measure::WatchLine::State::kStopping:
       return fmt::format("stopping after {:.0f} s", line.elapsed.value);
-    case study::WatchLine::State::kSteady:
+    case measure::WatchLine::State::kSteady:
       break;
   }
   std::string text = fmt::format("steady {:.0f}", line.steady.value);
@@ -39,7 +39,7 @@ std::string State(const study::WatchLine& line) {
   return text;
 }
 
-std::string Job(const study::WatchJobLine& job) {
+std::string Job(const measure::WatchJobLine& job) {
   std::string text;
   if (job.steps_per_second) text += fmt::format(" | {:.4g} steps/s", *job.steps_per_second);
   if (job.busy) {
@@ -66,9 +66,9 @@ std::string Cut(std::string text, std::size_t width) {
 
 }  // namespace
 
-std::string LiveText(const study::WatchLine& line) {
+std::string LiveText(const measure::WatchLine& line) {
   std::string text = State(line);
-  for (const study::WatchJobLine& job : line.jobs) text += Job(job);
+  for (const measure::WatchJobLine& job : line.jobs) text += Job(job);
   return text;
 }
 
@@ -79,7 +79,7 @@ LiveLine::LiveLine() {
 
 LiveLine::~LiveLine() { Clear(); }
 
-void LiveLine::Show(const study::WatchLine& line) {
+void LiveLine::Show(const measure::WatchLine& line) {
   if (!on_) return;
   // The cursor goes back to the start: what the job prints next takes the line's place.
   WriteErr(fmt::format("{}{}\r", kErase, Cut(LiveText(line), TerminalWidth())));

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <string>
 
-#include "study/measure/watch.h"
+#include "measure/watch.h"
 
 namespace sharewell::cli {
 
 // "warming up 3 s | 27.8 steps/s | GPU 97 % SM 81 % 11.5 GiB | 1.5 cores 4.2 GiB".
-std::string LiveText(const study::WatchLine& line);
+std::string LiveText(const measure::WatchLine& line);
 
 class LiveLine {
  public:
@@ -19,7 +19,7 @@ class LiveLine {
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
-  void Show(const study::WatchLine& line);
+  void Show(const measure::WatchLine& line);
   void Clear();
 
  private:

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "advice/prediction.h"
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
@@ -16,14 +17,13 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/words.h"
+#include "measure/imports/import_kernels.h"
+#include "measure/imports/nsight_run.h"
+#include "measure/watch.h"
 #include "platform/files/write_file.h"
 #include "platform/process/find_program.h"
 #include "report/measure/kernels.h"
 #include "report/measure/profile_record.h"
-#include "study/measure/imports/import_kernels.h"
-#include "study/measure/imports/nsight_run.h"
-#include "study/measure/watch.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::cli {
 namespace {
@@ -61,7 +61,7 @@ class ProfileCommand : public Command {
                                         "the model that it trains; the prediction is shown beside")
                              ->type_name("FILE");
     app.add_option("--trained", trained_,
-                   "with --model: predict by a model of your own, made by `sharewell train`")
+                   "with --model: predict by a model of your own, made by `sharewell-lab train`")
         ->type_name("FILE")
         ->needs(model);
     app.add_option("--batch", batch_, "its batch")->type_name("N");
@@ -110,7 +110,7 @@ class ProfileCommand : public Command {
     const auto records = Measure(*keeper);
     RETURN_IF_ERROR(records);
 
-    core::ProfileRecord record = study::MergeRepeats(*records);
+    core::ProfileRecord record = measure::MergeRepeats(*records);
     const bool failed = record.exit_code.value_or(0) != 0;
     const std::string kernels = !ncu_.empty() && !failed ? CountKernels(record) : "";
     const HoldInterrupts until_it_is_kept;
@@ -173,10 +173,10 @@ class ProfileCommand : public Command {
         .batch = static_cast<int>(*batch),
         .precision = precision_,
         .workers = static_cast<int>(*workers)};
-    using Kind = study::ThroughputSource::Kind;
+    using Kind = measure::ThroughputSource::Kind;
     if (!steps_regex_.empty()) spec_.throughput = {Kind::kSteps, steps_regex_};
     if (!rate_regex_.empty()) spec_.throughput = {Kind::kRate, rate_regex_};
-    if (auto ok = study::CheckExpression(spec_.throughput); !ok) {
+    if (auto ok = measure::CheckExpression(spec_.throughput); !ok) {
       return tl::unexpected(
           std::move(ok.error()).Within(rate_regex_.empty() ? "--progress-regex" : "--rate-regex"));
     }
@@ -198,10 +198,10 @@ class ProfileCommand : public Command {
       RETURN_IF_ERROR(warmup);
       options_.warmup = *warmup;
     }
-    options_.until = for_ == "end"       ? study::Until::kEnd
-                     : for_ == "settled" ? study::Until::kSettled
-                                         : study::Until::kFor;
-    if (options_.until != study::Until::kFor) return {};
+    options_.until = for_ == "end"       ? measure::Until::kEnd
+                     : for_ == "settled" ? measure::Until::kSettled
+                                         : measure::Until::kFor;
+    if (options_.until != measure::Until::kFor) return {};
     const auto window = ParseTime("--for", for_, kMostProfileDays);
     RETURN_IF_ERROR(window);
     if (*window < *interval) {
@@ -237,41 +237,41 @@ class ProfileCommand : public Command {
   }
 
   // Absent: no model was given, or there is no GPU that we know.
-  Result<std::optional<study::PredictionRow>> Predicted() const {
+  Result<std::optional<advice::PredictionRow>> Predicted() const {
     if (model_.empty()) return std::nullopt;
     std::error_code error;
     if (!std::filesystem::exists(model_, error)) {
       return UsageError("--model: there is no file {}", core::Quoted(model_));
     }
     // First: a file that is no model is said on every machine, and before the job runs.
-    const auto predictor = study::PredictorOrBuiltin(trained_);
+    const auto predictor = advice::PredictorOrBuiltin(trained_);
     RETURN_IF_ERROR(predictor);
     const auto catalogue = catalogue::GpuCatalogue::Builtin();
     if (spec_.gpu.empty() || !catalogue.Find(spec_.gpu)) return std::nullopt;
-    study::PredictionAsk ask;
+    advice::PredictionAsk ask;
     ask.model = model_;
     ask.batch = std::max(1, spec_.workload.batch);
     if (!precision_.empty()) ask.precision = precision_;
     if (spec_.workload.workers > 0) ask.workers = spec_.workload.workers;
     ask.gpu = spec_.gpu;
-    auto row = study::PredictOne(ask, *predictor, catalogue);
+    auto row = advice::PredictOne(ask, *predictor, catalogue);
     RETURN_IF_ERROR(row);
     return std::move(*row);
   }
 
   Result<std::vector<core::ProfileRecord>> Measure(ProfileKeeper& keeper) {
-    study::WatchOptions options = study::WatchHere();
+    measure::WatchOptions options = measure::WatchHere();
     options.interval = options_.interval;
     options.warmup = options_.warmup;
     options.until = options_.until;
     options.window = options_.window;
     keeper.SetNode(options.environment);
     LiveLine live;
-    options.line = [&](const study::WatchLine& line) { live.Show(line); };
+    options.line = [&](const measure::WatchLine& line) { live.Show(line); };
     options.sample = [&](const core::Batch& batch) { keeper.Sample(batch); };
     std::vector<core::ProfileRecord> records;
     while (static_cast<int>(records.size()) < repeats_) {
-      auto watched = study::Watch({&spec_, 1}, options);
+      auto watched = measure::Watch({&spec_, 1}, options);
       live.Clear();
       RETURN_IF_ERROR(watched);
       records.push_back(std::move(watched->records.front()));
@@ -284,14 +284,14 @@ class ProfileCommand : public Command {
   std::string CountKernels(core::ProfileRecord& record) const {
     WriteErr(fmt::format("running it once more to count {} with Nsight Compute ...\n",
                          core::Count(static_cast<std::size_t>(kernel_count_), "kernel")));
-    study::NsightRun run{command_, ncu_, kernel_count_};
+    measure::NsightRun run{command_, ncu_, kernel_count_};
     run.warm = std::max(run.warm, record.warmup);
-    auto counted = study::MeasureKernels(run);
+    auto counted = measure::MeasureKernels(run);
     if (!counted) {
       record.notes.push_back("kernels were not counted: " + counted.error().message);
       return {};
     }
-    const core::KernelFigure whole = study::PutKernels(std::move(*counted), record);
+    const core::KernelFigure whole = measure::PutKernels(std::move(*counted), record);
     return "\n" + report::KernelsText(record, whole, kShownKernels);
   }
 
@@ -308,8 +308,8 @@ class ProfileCommand : public Command {
   std::string batch_ = "0", workers_ = "0", repeat_ = "1";
   std::string interval_ = "1s", warmup_ = "auto", for_ = "settled";
   int repeats_ = 1;
-  study::RunSpec spec_;
-  study::WatchOptions options_;
+  measure::RunSpec spec_;
+  measure::WatchOptions options_;
 };
 
 }  // namespace

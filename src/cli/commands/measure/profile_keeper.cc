@@ -36,7 +36,7 @@ core::Result<ProfileKeeper> ProfileKeeper::Open(const std::string& place) {
   return keeper;
 }
 
-void ProfileKeeper::SetNode(const study::Facts& machine) {
+void ProfileKeeper::SetNode(const measure::Facts& machine) {
   for (const auto& [name, value] : machine) {
     if (name == "node") node_ = value;
   }

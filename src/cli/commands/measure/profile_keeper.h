@@ -7,8 +7,8 @@
 
 #include "core/profile_record.h"
 #include "core/result.h"
+#include "measure/watch.h"
 #include "store/store.h"
-#include "study/measure/watch.h"
 
 namespace sharewell::cli {
 
@@ -18,7 +18,7 @@ class ProfileKeeper {
   // that does not work now is told of on stderr, and the profile will go to a file.
   static core::Result<ProfileKeeper> Open(const std::string& place);
 
-  void SetNode(const study::Facts& machine);  // whose samples they are
+  void SetNode(const measure::Facts& machine);  // whose samples they are
   void Sample(const core::Batch& batch);
   // Where it is now, in words, ending in a line break; its id is set.
   std::string Keep(core::ProfileRecord& record);

@@ -45,7 +45,7 @@ class ProfilesCommandTest : public ::testing::Test {
     args.insert(args.begin(), "profiles");
     args.insert(args.end(), {"--store", store_});
     testing::internal::CaptureStdout();
-    const int code = RunProgram(args);
+    const int code = RunProgram(SharewellProgram(), args);
     std::string text = testing::internal::GetCapturedStdout();
     EXPECT_EQ(code, 0);
     return text;

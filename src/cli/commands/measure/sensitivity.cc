@@ -13,10 +13,10 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "measure/sensitivity/sensitivity.h"
 #include "platform/files/text.h"
 #include "platform/machine/cpu_topology.h"
 #include "platform/process/cpu_set.h"
-#include "study/measure/sensitivity/sensitivity.h"
 
 namespace sharewell::cli {
 namespace {
@@ -78,10 +78,10 @@ class SensitivityCommand : public Command {
       RETURN_IF_ERROR(CheckOutFolder(out_));
     }
     ProgressBar bar;
-    options->progress = [&](const study::SensitivityProgress& progress) {
+    options->progress = [&](const measure::SensitivityProgress& progress) {
       bar.Show(progress.what, progress.done, progress.of);
     };
-    const auto result = study::Sensitivity(*options);
+    const auto result = measure::Sensitivity(*options);
     bar.Clear();
     RETURN_IF_ERROR(result);
     if (!out_.empty()) {
@@ -96,14 +96,14 @@ class SensitivityCommand : public Command {
   }
 
  private:
-  Result<study::SensitivityOptions> Options() const {
+  Result<measure::SensitivityOptions> Options() const {
     if (command_.empty()) {
       return UsageError(
           "sensitivity: no command is given; write it after --, as in\n"
           "sharewell sensitivity -- python3 train.py");
     }
-    study::SensitivityOptions options;
-    options.watch = study::WatchHere();
+    measure::SensitivityOptions options;
+    options.watch = measure::WatchHere();
     options.watch.interval = core::Seconds(0.5);
     options.watch.at_most = core::Seconds(120);
     const auto phase = ParseTime("--phase", phase_, kMostHours);
@@ -119,8 +119,8 @@ class SensitivityCommand : public Command {
     options.run.name = name_.empty() ? NameAfter(command_) : name_;
     options.run.command = command_;
     if (!regex_.empty()) {
-      options.run.throughput = {study::ThroughputSource::Kind::kSteps, regex_};
-      if (auto ok = study::CheckExpression(options.run.throughput); !ok) {
+      options.run.throughput = {measure::ThroughputSource::Kind::kSteps, regex_};
+      if (auto ok = measure::CheckExpression(options.run.throughput); !ok) {
         return tl::unexpected(core::Error(ok.error()).Within("--progress-regex"));
       }
     }
@@ -155,7 +155,7 @@ class SensitivityCommand : public Command {
   }
 
   Result<std::vector<core::Ratio>> Shares(PressureKind kind) const {
-    if (levels_.empty()) return study::UsualShares(kind);
+    if (levels_.empty()) return measure::UsualShares(kind);
     std::vector<core::Ratio> shares;
     for (std::string_view text : platform::SplitList(levels_, ',')) {
       if (text.ends_with('%')) text.remove_suffix(1);
@@ -167,7 +167,7 @@ class SensitivityCommand : public Command {
     return shares;
   }
 
-  Result<void> AddPressures(study::SensitivityOptions& options) const {
+  Result<void> AddPressures(measure::SensitivityOptions& options) const {
     std::vector<int> own, others;
     if (!cpus_.empty()) {
       const auto allowed = platform::AllowedCpus();
@@ -185,7 +185,7 @@ class SensitivityCommand : public Command {
       if (!kind) return tl::unexpected(core::Error(kind.error()).Within("--pressures"));
       const auto shares = Shares(*kind);
       RETURN_IF_ERROR(shares);
-      study::WantedPressure wanted;
+      measure::WantedPressure wanted;
       wanted.spec.kind = *kind;
       // Threads that press on memory should not also take the job's cores; those that press on the
       // CPU should.

@@ -1,11 +1,11 @@
+#include "advice/inspection.h"
+#include "advice/model_file.h"
+#include "advice/told_ask.h"
 #include "cli/args/model_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "report/prediction/inspection.h"
-#include "study/prediction/inspection.h"
-#include "study/prediction/model_file.h"
-#include "study/prediction/told_ask.h"
 
 namespace sharewell::cli {
 namespace {
@@ -28,22 +28,22 @@ class InspectCommand : public Command {
     auto binding = flags_.Binding();
     RETURN_IF_ERROR(binding);
     RETURN_IF_ERROR(flags_.Run());
-    study::PredictionAsk ask;
+    advice::PredictionAsk ask;
     ask.model = model_;
     ask.batch = binding->batch;
     ask.precision = flags_.precision;
     ask.optimizer = flags_.optimizer;
     ask.given = flags_.Given();
-    RETURN_IF_ERROR(study::HeedTold(ask));
+    RETURN_IF_ERROR(advice::HeedTold(ask));
     binding->batch = ask.batch;
     flags_.precision = ask.precision;
     flags_.optimizer = ask.optimizer;
     auto run = flags_.Run();
     RETURN_IF_ERROR(run);
     run->training = !inference_;
-    const auto graph = study::ReadModel(model_, *binding);
+    const auto graph = advice::ReadModel(model_, *binding);
     RETURN_IF_ERROR(graph);
-    const study::Inspection inspection = study::Inspect(*graph, *run, model_);
+    const advice::Inspection inspection = advice::Inspect(*graph, *run, model_);
     const auto written = WriteOut(json_ ? report::InspectionJson(inspection)
                                         : report::InspectionTable(inspection, kCostliest));
     RETURN_IF_ERROR(written);

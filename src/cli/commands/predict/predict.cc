@@ -1,12 +1,12 @@
+#include "advice/prediction.h"
 #include "cli/args/model_flags.h"
 #include "cli/args/store_flag.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
+#include "measure/doctor/host_speed.h"
 #include "report/prediction/prediction.h"
-#include "study/measure/doctor/host_speed.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::cli {
 namespace {
@@ -39,7 +39,7 @@ class PredictCommand : public Command {
                    "`group`)")
         ->type_name("FILE")
         ->excludes(manifest);
-    app.add_option("--trained", trained_, "use a model of your own, made by `sharewell train`")
+    app.add_option("--trained", trained_, "use a model of your own, made by `sharewell-lab train`")
         ->type_name("FILE");
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
@@ -58,8 +58,8 @@ class PredictCommand : public Command {
   }
 
  private:
-  core::Result<study::PredictionAsk> Ask() const {
-    study::PredictionAsk ask;
+  core::Result<advice::PredictionAsk> Ask() const {
+    advice::PredictionAsk ask;
     const auto binding = flags_.Binding();
     RETURN_IF_ERROR(binding);
     RETURN_IF_ERROR(flags_.Run());
@@ -82,12 +82,12 @@ class PredictCommand : public Command {
   }
 
   // This machine where it was probed with a GPU in it, else the one that was learnt on.
-  study::PredictedHost Host() const {
-    study::PredictedHost host;
-    host.reference_launches = study::ReferenceProbe().launches.value_or(0);
+  advice::PredictedHost Host() const {
+    advice::PredictedHost host;
+    host.reference_launches = measure::ReferenceProbe().launches.value_or(0);
     const auto probe =
-        study::KeptHostProbe(StatePlace(state_, StorePlace("")), study::MachineKey());
-    const auto time = probe ? study::HostTime(*probe) : std::nullopt;
+        measure::KeptHostProbe(StatePlace(state_, StorePlace("")), measure::MachineKey());
+    const auto time = probe ? measure::HostTime(*probe) : std::nullopt;
     if (!time) return host;
     host.here = true;
     host.time = *time;
@@ -113,23 +113,23 @@ class PredictCommand : public Command {
     const auto catalogue = CatalogueWith(catalogue_);
     RETURN_IF_ERROR(catalogue);
     if (!together_.empty()) return ColocationModel(*ask, *catalogue);
-    const auto predictor = study::PredictorOrBuiltin(trained_);
+    const auto predictor = advice::PredictorOrBuiltin(trained_);
     RETURN_IF_ERROR(predictor);
 
-    std::vector<study::PredictionAsk> asks = {*ask};
+    std::vector<advice::PredictionAsk> asks = {*ask};
     if (!manifest_.empty()) {
-      auto read = study::ReadManifest(manifest_, *ask);
+      auto read = advice::ReadManifest(manifest_, *ask);
       RETURN_IF_ERROR(read);
       asks = std::move(*read);
     }
-    std::vector<study::PredictionRow> rows;
+    std::vector<advice::PredictionRow> rows;
     ProgressBar progress;
-    for (const study::PredictionAsk& wanted : asks) {
+    for (const advice::PredictionAsk& wanted : asks) {
       if (wanted.model.empty()) {
         return core::UsageError("{}: names a profile and no model; use --together for profiles",
                                 wanted.where);
       }
-      auto row = study::PredictOne(wanted, *predictor, *catalogue);
+      auto row = advice::PredictOne(wanted, *predictor, *catalogue);
       RETURN_IF_ERROR(row);
       rows.push_back(std::move(*row));
       progress.Show("predicting", rows.size(), asks.size());
@@ -140,13 +140,13 @@ class PredictCommand : public Command {
     return one ? report::PredictionTable(rows[0], price) : report::PredictionsTable(rows);
   }
 
-  core::Result<std::string> ColocationModel(const study::PredictionAsk& ask,
+  core::Result<std::string> ColocationModel(const advice::PredictionAsk& ask,
                                             const catalogue::GpuCatalogue& catalogue) const {
-    const auto trained = study::TrainedOrBuiltin(trained_);
+    const auto trained = advice::TrainedOrBuiltin(trained_);
     RETURN_IF_ERROR(trained);
-    const auto asks = study::ReadManifest(together_, ask);
+    const auto asks = advice::ReadManifest(together_, ask);
     RETURN_IF_ERROR(asks);
-    const auto rows = study::PredictColocated(*asks, *trained, catalogue);
+    const auto rows = advice::PredictColocated(*asks, *trained, catalogue);
     RETURN_IF_ERROR(rows);
     if (json_) return report::SpeedsJson(*rows);
     return csv_ ? report::SpeedsCsv(*rows) : report::SpeedsTable(*rows);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/args/server_flags.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"

@@ -1,9 +1,10 @@
-#include "study/recommend/recommend.h"
+#include "advice/recommend/recommend.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "advice/prediction.h"
 #include "cli/args/model_flags.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
@@ -11,12 +12,11 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "report/prediction/recommendation.h"
-#include "study/prediction/prediction.h"
 
 namespace sharewell::cli {
 namespace {
 
-using study::recommend::RecommendAsk;
+using advice::recommend::RecommendAsk;
 
 constexpr std::uint64_t kMostRecommended = 1024;  // cores, and loader workers
 constexpr double kMostPrice = 1e6;
@@ -60,7 +60,7 @@ class RecommendCommand : public Command {
         ->type_name("NAME");
     app.add_flag("--predicted", predicted_, "ignore what was measured of it")
         ->disable_flag_override();
-    app.add_option("--trained", trained_, "use a model of your own, made by `sharewell train`")
+    app.add_option("--trained", trained_, "use a model of your own, made by `sharewell-lab train`")
         ->type_name("FILE");
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
@@ -72,9 +72,9 @@ class RecommendCommand : public Command {
     RETURN_IF_ERROR(ask);
     const auto catalogue = CatalogueWith(catalogue_);
     RETURN_IF_ERROR(catalogue);
-    const auto trained = study::TrainedOrBuiltin(trained_);
+    const auto trained = advice::TrainedOrBuiltin(trained_);
     RETURN_IF_ERROR(trained);
-    const auto answer = study::recommend::Recommend(*ask, *trained, *catalogue);
+    const auto answer = advice::recommend::Recommend(*ask, *trained, *catalogue);
     RETURN_IF_ERROR(answer);
     RETURN_IF_ERROR(json_ ? WriteOut(report::RecommendationJson(*answer))
                           : WriteText(report::RecommendationText(*answer, TextWidth())));
@@ -90,7 +90,7 @@ class RecommendCommand : public Command {
   core::Result<RecommendAsk> Ask() const {
     RecommendAsk ask;
     ask.model = model_;
-    const auto goal = study::recommend::ParseGoal(goal_);
+    const auto goal = advice::recommend::ParseGoal(goal_);
     if (!goal) return tl::unexpected(core::Error(goal.error()).Within("--for"));
     ask.goal = *goal;
     ask.gpus = gpus_;

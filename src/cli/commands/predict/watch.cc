@@ -7,13 +7,13 @@
 #include <system_error>
 #include <vector>
 
+#include "advice/watch_step.h"
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "platform/files/write_file.h"
 #include "report/prediction/told_step.h"
-#include "study/prediction/watch_step.h"
 
 namespace sharewell::cli {
 namespace {
@@ -45,7 +45,7 @@ class WatchCommand : public Command {
   std::vector<std::string>* CommandLine() override { return &command_; }
 
   core::Result<ExitCode> Run() override {
-    study::StepWatch watch;
+    advice::StepWatch watch;
     if (command_.empty()) {
       return core::UsageError(
           "watch: no command is given; write it after --: sharewell watch -- python3 train.py");
@@ -63,7 +63,7 @@ class WatchCommand : public Command {
     watch.limit = *limit;
     watch.run_on = run_on_;
     watch.output_to_stderr = json_;
-    const auto watched = study::WatchStep(watch);
+    const auto watched = advice::WatchStep(watch);
     RETURN_IF_ERROR(watched);
     const HoldInterrupts until_it_is_kept;
     RETURN_IF_ERROR(platform::WriteFile(out_, watched->document + "\n"));

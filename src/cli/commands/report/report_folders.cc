@@ -6,12 +6,12 @@
 
 #include "cli/commands/report/report_pages.h"
 #include "core/text/quoted.h"
+#include "measure/grid/cells_file.h"
 #include "platform/files/mapped_file.h"
 #include "report/html/simulation_report.h"
 #include "report/html/sweep_report.h"
 #include "report/simulation/simulation_csv.h"
-#include "study/measure/grid/cells_file.h"
-#include "study/simulation/results.h"
+#include "simulation/results.h"
 
 namespace sharewell::cli {
 namespace {
@@ -61,14 +61,14 @@ Result<std::string> SimulationFolderPage(const ReportFlags& flags) {
   const std::string summary = (*folder / "summary.json").string();
   const auto file = platform::MappedFile::Open(summary);
   RETURN_IF_ERROR(file);
-  auto results = study::ReadSimulationSummary(file->text(), summary);
+  auto results = simulation::ReadSimulationSummary(file->text(), summary);
   RETURN_IF_ERROR(results);
-  for (study::PolicyResult& policy : results->policies) {
+  for (simulation::PolicyResult& policy : results->policies) {
     const std::string part = report::FileNamePart(policy.summary.policy);
     RETURN_IF_ERROR(
-        ReadPart(*folder / ("jobs-" + part + ".csv"), policy.jobs, study::ReadSimulatedJobs));
+        ReadPart(*folder / ("jobs-" + part + ".csv"), policy.jobs, simulation::ReadSimulatedJobs));
     RETURN_IF_ERROR(ReadPart(*folder / ("decisions-" + part + ".csv"), policy.decisions,
-                             study::ReadSimulatedDecisions));
+                             simulation::ReadSimulatedDecisions));
   }
   return report::SimulationPage(*results, flags.made);
 }
@@ -79,7 +79,7 @@ Result<std::string> SweepFolderPage(const ReportFlags& flags) {
   const std::string cells = (*folder / "cells.csv").string();
   const auto file = platform::MappedFile::Open(cells);
   RETURN_IF_ERROR(file);
-  auto result = study::ReadSweepCells(file->text(), cells);
+  auto result = measure::ReadSweepCells(file->text(), cells);
   RETURN_IF_ERROR(result);
   std::error_code error;
   std::filesystem::path whole = std::filesystem::absolute(*folder, error);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/args/server_flags.h"
 #include "cli/args/store_flag.h"
 #include "cli/client/server_client.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/report/report_pages.h"
 #include "platform/clock/wall_clock.h"
 #include "report/html/job_report.h"

@@ -15,7 +15,7 @@
 namespace sharewell::cli {
 namespace {
 
-using study::Standing;
+using measure::Standing;
 
 constexpr std::int64_t kDaySeconds = 86400;
 constexpr std::int64_t kOldTokenDays = 365, kSoonDays = 30;

@@ -17,7 +17,7 @@
 namespace sharewell::cli {
 namespace {
 
-using study::Standing;
+using measure::Standing;
 
 constexpr mode_t kPrivate = 077, kOthersWrite = 022;
 

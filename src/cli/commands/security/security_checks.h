@@ -9,11 +9,11 @@
 
 #include "cli/commands/security/installation.h"
 #include "core/metric.h"
-#include "study/measure/doctor/health.h"
+#include "measure/doctor/health.h"
 
 namespace sharewell::cli {
 
-using SecurityRows = std::vector<study::SecurityRow>;
+using SecurityRows = std::vector<measure::SecurityRow>;
 
 // `now`: by the wall clock.
 SecurityRows ExamineSecurity(const Installation& installation, core::UnixMillis now);

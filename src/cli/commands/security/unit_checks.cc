@@ -14,7 +14,7 @@ namespace sharewell::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using study::Standing;
+using measure::Standing;
 
 // In the order in which they count.
 constexpr const char* kUnitFolders[] = {"/etc/systemd/system", "/run/systemd/system",

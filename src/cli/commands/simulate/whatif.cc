@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "cli/args/server_flags.h"
 #include "cli/args/values.h"
+#include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/simulate/simulate_request.h"
+#include "cli/simulate/simulate_request.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "json/writer.h"
@@ -13,8 +13,6 @@
 #include "report/simulation/simulation_table.h"
 #include "report/simulation/switch_over.h"
 #include "report/text/json.h"
-#include "study/simulation/optimal.h"
-#include "study/simulation/shared_optimum/shared_optimum.h"
 
 namespace sharewell::cli {
 namespace {
@@ -97,33 +95,28 @@ class WhatIfCommand : public Command {
     trace_.policies = {policies_};
     auto request = Parse(trace_);
     RETURN_IF_ERROR(request);
-    for (const std::string& name : request->policies) {
-      if (name == study::kOptimal || name == study::kOptimalShared) {
-        return core::UsageError("whatif: {} is for `sharewell simulate`", name);
-      }
-    }
     const auto scenario = ReadScenario(trace_, *request);
     RETURN_IF_ERROR(scenario);
     ProgressBar bar;
-    study::CompareOptions options{request->options, request->predicted};
+    simulation::CompareOptions options{request->options, request->predicted};
     options.progress = [&](const std::string& policy, std::size_t done, std::size_t of) {
       bar.Show(policy, done, of);
     };
-    const auto result = study::SwitchOver(*scenario, request->policies, std::move(options));
+    const auto result = simulation::SwitchOver(*scenario, request->policies, std::move(options));
     RETURN_IF_ERROR(result);
     bar.Clear();
     report::SimulationReport report{
         trace_.trace,      trace_.cluster,          report::InWords(scenario->cluster),
         request->seed,     trace_.belief,           trace_.durations,
         scenario->remarks, result->compared.results};
-    report.told = study::InWords(scenario->told);
+    report.told = simulation::InWords(scenario->told);
     report.notes.insert(report.notes.end(), result->compared.notes.begin(),
                         result->compared.notes.end());
     RETURN_IF_ERROR(
         WriteOut(flags_.json ? report::SwitchOverJson(report, *result)
                              : report::SwitchOverText(report, *result, OutWidth().value_or(100))));
     const bool all = std::all_of(report.results.begin(), report.results.end(),
-                                 [](const study::Summary& s) { return s.finished == s.jobs; });
+                                 [](const simulation::Summary& s) { return s.finished == s.jobs; });
     return all ? kOk : kFinishedWithFailures;
   }
 

@@ -45,7 +45,8 @@ core::Result<Gaussian> Gaussian::From(GaussianState state) {
   out.factor_ = out.Factor();
   if (out.factor_.empty() && out.rows() > 0) {
     return core::UsageError(
-        "the rows of the Gaussian process cannot be told apart with noise {}: `sharewell train` "
+        "the rows of the Gaussian process cannot be told apart with noise {}: `sharewell-lab "
+        "train` "
         "makes a new one",
         out.state_.noise);
   }

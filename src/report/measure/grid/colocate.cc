@@ -14,10 +14,10 @@
 namespace sharewell::report {
 namespace {
 
-using study::CellState;
-using study::ColocatedSet;
-using study::ColocateResult;
-using study::Packing;
+using measure::CellState;
+using measure::ColocatedSet;
+using measure::ColocateResult;
+using measure::Packing;
 
 std::string MembersText(const ColocateResult& result, const ColocatedSet& group) {
   std::vector<std::string> names;
@@ -34,7 +34,7 @@ std::string AloneTable(const ColocateResult& result) {
       {"CPU cores", Align::kRight}, {"host memory", Align::kRight}};
   if (again) columns.emplace_back("drift", Align::kRight);
   std::vector<std::vector<std::string>> rows;
-  for (const study::AloneRun& alone : result.alone) {
+  for (const measure::AloneRun& alone : result.alone) {
     const core::Profile& profile = alone.summary.profile;
     std::vector<std::string> row = {
         alone.name,
@@ -64,7 +64,8 @@ std::string MatrixTable(const ColocateResult& result) {
   const auto matrix = PackingMatrix(result);
   if (matrix.empty()) return {};
   std::vector<std::pair<std::string, Align>> columns = {{"slowdown of \\ beside", Align::kLeft}};
-  for (const study::AloneRun& alone : result.alone) columns.emplace_back(alone.name, Align::kRight);
+  for (const measure::AloneRun& alone : result.alone)
+    columns.emplace_back(alone.name, Align::kRight);
   Table table(columns);
   for (std::size_t r = 0; r < matrix.size(); ++r) {
     std::vector<std::string> row = {result.alone[r].name};
@@ -140,7 +141,7 @@ std::string ColocateTable(const ColocateResult& result) {
   text += "\n";
   text += NamedFits(
       result, Packing::kComplementary,
-      fmt::format("complementary (each keeps {} of its speed)", Percent(study::kKeepsSpeed)));
+      fmt::format("complementary (each keeps {} of its speed)", Percent(measure::kKeepsSpeed)));
   text += NamedFits(result, Packing::kConflicting,
                     "conflicting (one fares worse than by taking turns)");
   text += NamedFits(result, Packing::kDoesNotFit, "do not fit into memory together");
@@ -149,7 +150,7 @@ std::string ColocateTable(const ColocateResult& result) {
     text += fmt::format("{}: {}: {}\n", MembersText(result, group),
                         group.state == CellState::kLeftOut ? "left out" : "failed", group.why);
   }
-  for (const study::AloneRun& alone : result.alone) {
+  for (const measure::AloneRun& alone : result.alone) {
     if (!alone.why.empty()) text += fmt::format("{} alone: failed: {}\n", alone.name, alone.why);
   }
   for (const std::string& note : result.notes) text += note + "\n";

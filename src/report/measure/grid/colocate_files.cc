@@ -15,10 +15,10 @@
 namespace sharewell::report {
 namespace {
 
-using study::CellState;
-using study::ColocatedSet;
-using study::ColocateResult;
-using study::Packing;
+using measure::CellState;
+using measure::ColocatedSet;
+using measure::ColocateResult;
+using measure::Packing;
 
 std::string HeaderFor(std::size_t members) {
   std::string header;
@@ -40,14 +40,14 @@ std::optional<double> Percents(const std::optional<core::Ratio>& share) {
 bool HasRow(const ColocatedSet& group) {
   if (!group.fits) return group.members.size() == 2;
   return group.state == CellState::kDone &&
-         std::all_of(group.runs.begin(), group.runs.end(), [](const study::RunSummary& run) {
+         std::all_of(group.runs.begin(), group.runs.end(), [](const measure::RunSummary& run) {
            return run.profile.steps_per_second.value_or(0) > 0;
          });
 }
 
 void AddSet(CsvText& csv, const ColocateResult& result, const ColocatedSet& group) {
   for (std::size_t i = 0; i < group.members.size(); ++i) {
-    const study::AloneRun& alone = result.alone[group.members[i]];
+    const measure::AloneRun& alone = result.alone[group.members[i]];
     const core::Workload& workload = alone.summary.profile.workload;
     csv.Field(workload.name)
         .Field(static_cast<double>(workload.batch))
@@ -62,7 +62,7 @@ void AddSet(CsvText& csv, const ColocateResult& result, const ColocatedSet& grou
     }
     csv.Field(alone.sm_percent ? std::optional<double>(*alone.sm_percent) : std::nullopt);
   }
-  const study::RunSummary first = group.fits ? group.runs.front() : study::RunSummary{};
+  const measure::RunSummary first = group.fits ? group.runs.front() : measure::RunSummary{};
   // What two jobs on different GPUs do to each other is the host's doing, as without MPS.
   const bool one_gpu =
       std::all_of(group.members.begin(), group.members.end(), [&](std::size_t member) {
@@ -95,7 +95,7 @@ std::string PackingSvg(const ColocateResult& result) {
   map.least = 1;
   map.most = 2;
   map.scale_label = "time taken over time alone";
-  for (const study::AloneRun& alone : result.alone) map.rows.push_back(alone.name);
+  for (const measure::AloneRun& alone : result.alone) map.rows.push_back(alone.name);
   map.columns = map.rows;
   for (std::size_t r = 0; r < matrix.size(); ++r) {
     map.cells.emplace_back();
@@ -186,7 +186,7 @@ std::string ColocateJson(const ColocateResult& result) {
     out.TextOrNull("gpu", result.gpu);
     out.Field("mps", result.mps);
     out.Field("interrupted", result.interrupted);
-    out.List("alone", result.alone, [&](const study::AloneRun& alone) {
+    out.List("alone", result.alone, [&](const measure::AloneRun& alone) {
       const core::Profile& profile = alone.summary.profile;
       out.Object([&] {
         out.Field("name", alone.name);

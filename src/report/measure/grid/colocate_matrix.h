@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "study/measure/grid/colocate_result.h"
+#include "measure/grid/colocate_result.h"
 
 namespace sharewell::report {
 
@@ -16,6 +16,6 @@ struct PackingCell {
 
 // By row, then column; both as ColocateResult::alone. Of one with itself: the mean of the two.
 // Empty: there are no pairs.
-std::vector<std::vector<PackingCell>> PackingMatrix(const study::ColocateResult& result);
+std::vector<std::vector<PackingCell>> PackingMatrix(const measure::ColocateResult& result);
 
 }  // namespace sharewell::report

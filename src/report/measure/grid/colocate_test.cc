@@ -6,13 +6,13 @@
 namespace sharewell::report {
 namespace {
 
-using study::CellState;
+using measure::CellState;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 
-study::RunSummary Run(const std::string& name, double rate) {
-  study::RunSummary run;
+measure::RunSummary Run(const std::string& name, double rate) {
+  measure::RunSummary run;
   run.profile.workload = {name, 64, "bf16", 4};
   run.profile.gpu = "NVIDIA H200";
   run.profile.steps_per_second = rate;
@@ -22,20 +22,20 @@ study::RunSummary Run(const std::string& name, double rate) {
 }
 
 // RN and D2V share well; DLRM falls behind RN, and does not fit beside D2V.
-study::ColocateResult Example() {
-  study::ColocateResult result;
+measure::ColocateResult Example() {
+  measure::ColocateResult result;
   result.name = "packing";
   result.gpu = "NVIDIA H200";
   result.mps = true;
   for (const auto& [name, rate] : {std::pair("RN", 20.0), {"D2V", 40.0}, {"DLRM", 100.0}}) {
-    study::AloneRun alone;
+    measure::AloneRun alone;
     alone.name = name;
     alone.state = CellState::kDone;
     alone.summary = Run(std::string("w:") + name, rate);
     result.alone.push_back(alone);
   }
   const auto add = [&](std::vector<std::size_t> members, std::vector<double> rates) {
-    study::ColocatedSet group;
+    measure::ColocatedSet group;
     group.members = std::move(members);
     group.state = CellState::kDone;
     for (std::size_t i = 0; i < rates.size(); ++i) {
@@ -47,13 +47,13 @@ study::ColocateResult Example() {
   add({0, 1}, {19.8, 40.4});
   add({0, 2}, {16, 30});
   add({0, 1, 2}, {10, 20, 50});
-  study::ColocatedSet none;
+  measure::ColocatedSet none;
   none.members = {1, 2};
   none.state = CellState::kFailed;
   none.fits = false;
   none.why = "out of memory";
   result.groups.push_back(none);
-  study::CompareWithAlone(result);
+  measure::CompareWithAlone(result);
   return result;
 }
 

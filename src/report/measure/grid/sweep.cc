@@ -13,15 +13,15 @@
 namespace sharewell::report {
 namespace {
 
-using study::CellState;
-using study::SweepCell;
-using study::SweepResult;
+using measure::CellState;
+using measure::SweepCell;
+using measure::SweepResult;
 
 constexpr std::size_t kMostRows = 500;
 constexpr core::Ratio kMostUncertain = 0.05;  // of a rate that a knee may be read from
 
 const char* UnitOf(const SweepResult& result) {
-  return result.unit == study::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
+  return result.unit == measure::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
 }
 
 // Three digits that count, whatever the size.
@@ -63,7 +63,7 @@ std::vector<std::string> RowOf(const SweepResult& result, const SweepCell& cell,
   for (const std::string& axis : axes) row.push_back(AxisText(cell, axis));
   if (cell.state == CellState::kDone) {
     const core::Profile& profile = cell.summary.profile;
-    row.push_back(Or(study::ThroughputOf(result, cell.summary), ThroughputText));
+    row.push_back(Or(measure::ThroughputOf(result, cell.summary), ThroughputText));
     row.push_back(Or(cell.summary.uncertainty, Percent));
     row.push_back(Or(profile.busy, Percent));
     row.push_back(Or(profile.sm, Percent));
@@ -116,30 +116,30 @@ std::string KneeDoubt(const SweepResult& result) {
   return fmt::format(
       "Do not rely on it: rates above are known to ±{} at worst, and this looks for a loss of {}.\n"
       "Measure again while nothing else uses the machine, or for longer (`seconds` in the file).\n",
-      Percent(worst), Percent(1 - study::kKneeKeeps));
+      Percent(worst), Percent(1 - measure::kKneeKeeps));
 }
 
 std::string KneeText(const SweepResult& result) {
   std::string text;
-  for (const study::SweepPlot& plot : result.plots) {
+  for (const measure::SweepPlot& plot : result.plots) {
     if (std::none_of(plot.lines.begin(), plot.lines.end(),
-                     [](const study::SweepLine& line) { return line.knee.has_value(); })) {
+                     [](const measure::SweepLine& line) { return line.knee.has_value(); })) {
       continue;
     }
     Table table({{plot.configuration.empty() ? "" : plot.configuration, Align::kLeft},
                  {fmt::format("{} needed", plot.axis), Align::kRight},
                  {"of the best", Align::kRight},
                  {fmt::format("best {}", UnitOf(result)), Align::kRight}});
-    for (const study::SweepLine& line : plot.lines) {
+    for (const measure::SweepLine& line : plot.lines) {
       double best = 0;
-      for (const study::SweepPoint& point : line.points) {
+      for (const measure::SweepPoint& point : line.points) {
         best = std::max(best, point.throughput.value_or(0));
       }
       table.Row({line.name, line.knee ? fmt::format("{}", line.knee->at) : kUnknown,
                  line.knee ? Percent(line.knee->share) : kUnknown, ThroughputText(best)});
     }
     text += fmt::format("\nthe fewest {} that keep {} of the best throughput\n{}", plot.axis,
-                        Percent(study::kKneeKeeps), table.Text());
+                        Percent(measure::kKneeKeeps), table.Text());
   }
   return text.empty() ? text : text + KneeDoubt(result);
 }

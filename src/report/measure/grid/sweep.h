@@ -6,17 +6,17 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/grid/sweep_result.h"
 #include "report/chart/line_chart.h"
-#include "study/measure/grid/sweep_result.h"
 
 namespace sharewell::report {
 
-std::string SweepTable(const study::SweepResult& result);
-std::string SweepJson(const study::SweepResult& result);
-std::string SweepCellsCsv(const study::SweepResult& result);
+std::string SweepTable(const measure::SweepResult& result);
+std::string SweepJson(const measure::SweepResult& result);
+std::string SweepCellsCsv(const measure::SweepResult& result);
 
 // Empty when nothing ran on a GPU: the format has a GPU model in every row.
-std::string ProfilesCsv(const std::vector<study::RunSummary>& profiles);
+std::string ProfilesCsv(const std::vector<measure::RunSummary>& profiles);
 
 struct NamedSvg {
   std::string name;  // "throughput-cpus.svg"
@@ -27,8 +27,8 @@ struct NamedLineChart {
   LineChart chart;
 };
 // Throughput and each utilisation that is known, against each axis with three numbers or more.
-std::vector<NamedLineChart> SweepLineCharts(const study::SweepResult& result);
+std::vector<NamedLineChart> SweepLineCharts(const measure::SweepResult& result);
 // The same, drawn.
-std::vector<NamedSvg> SweepCharts(const study::SweepResult& result);
+std::vector<NamedSvg> SweepCharts(const measure::SweepResult& result);
 
 }  // namespace sharewell::report

@@ -13,10 +13,10 @@
 namespace sharewell::report {
 namespace {
 
-using study::SweepLine;
-using study::SweepPlot;
-using study::SweepPoint;
-using study::SweepResult;
+using measure::SweepLine;
+using measure::SweepPlot;
+using measure::SweepPoint;
+using measure::SweepResult;
 
 // More could not be told apart.
 constexpr std::size_t kMostLines = 36;
@@ -75,7 +75,7 @@ std::optional<LineChart> ChartOf(const SweepResult& result, const SweepPlot& plo
   chart.subtitle = plot.configuration.empty() ? where : plot.configuration + ", " + where;
   if (knees && !chart.mark_name.empty()) {
     chart.subtitle +=
-        fmt::format("; knee: the fewest that keep {} of the best", Percent(study::kKneeKeeps));
+        fmt::format("; knee: the fewest that keep {} of the best", Percent(measure::kKneeKeeps));
   }
   if (plot.lines.size() > kMostLines) {
     chart.subtitle += fmt::format("; the first {} of {} lines", kMostLines, plot.lines.size());
@@ -115,7 +115,8 @@ std::vector<NamedLineChart> SweepLineCharts(const SweepResult& result) {
   const auto add = [&](const std::string& name, std::optional<LineChart> chart) {
     if (chart) out.push_back({name, std::move(*chart)});
   };
-  const std::string unit = result.unit == study::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
+  const std::string unit =
+      result.unit == measure::ThroughputUnit::kSamples ? "samples/s" : "steps/s";
   for (const SweepPlot& plot : result.plots) {
     add("throughput-" + plot.axis,
         ChartOf(result, plot, "throughput", unit, true,

@@ -10,10 +10,10 @@
 namespace sharewell::report {
 namespace {
 
-using study::CellState;
-using study::RunSummary;
-using study::SweepCell;
-using study::SweepResult;
+using measure::CellState;
+using measure::RunSummary;
+using measure::SweepCell;
+using measure::SweepResult;
 
 constexpr double kBytesInMiB = 1024 * 1024;
 
@@ -65,14 +65,14 @@ std::string CommandText(const std::vector<std::string>& command) {
   return text;
 }
 
-void WriteCurve(json::Writer& out, const study::SweepPlot& plot, const study::SweepLine& line) {
+void WriteCurve(json::Writer& out, const measure::SweepPlot& plot, const measure::SweepLine& line) {
   out.Object([&] {
     out.Field("axis", plot.axis);
     out.TextOrNull("configuration", plot.configuration);
     out.Field("line", line.name);
     out.Key("knee");
     line.knee ? out.Value(line.knee->at) : out.Null();
-    out.List("points", line.points, [&](const study::SweepPoint& point) {
+    out.List("points", line.points, [&](const measure::SweepPoint& point) {
       out.Object([&] {
         out.Field("x", point.x);
         out.Field("throughput", point.throughput);
@@ -100,8 +100,8 @@ void WriteCell(json::Writer& out, const SweepResult& result, const SweepCell& ce
   const bool done = cell.state == CellState::kDone;
   out.Field("steps_per_second", profile.steps_per_second);
   std::optional<double> samples;
-  if (result.unit == study::ThroughputUnit::kSamples) {
-    samples = study::ThroughputOf(result, cell.summary);
+  if (result.unit == measure::ThroughputUnit::kSamples) {
+    samples = measure::ThroughputOf(result, cell.summary);
   }
   out.Field("samples_per_second", samples);
   out.Field("uncertainty_ratio", cell.summary.uncertainty);
@@ -142,8 +142,8 @@ std::string SweepCellsCsv(const SweepResult& result) {
     const auto measured = [&](double value) {
       return done ? std::optional(value) : std::optional<double>();
     };
-    csv.Field(result.unit == study::ThroughputUnit::kSamples
-                  ? study::ThroughputOf(result, cell.summary)
+    csv.Field(result.unit == measure::ThroughputUnit::kSamples
+                  ? measure::ThroughputOf(result, cell.summary)
                   : std::nullopt)
         .Field(InPercent(cell.summary.uncertainty))
         .Field(measured(cell.summary.settled ? 1 : 0))
@@ -192,11 +192,11 @@ std::string SweepJson(const SweepResult& result) {
              [&](const SweepCell& cell) { out.Object([&] { WriteCell(out, result, cell); }); });
     out.Key("curves");
     out.List([&] {
-      for (const study::SweepPlot& plot : result.plots) {
-        for (const study::SweepLine& line : plot.lines) WriteCurve(out, plot, line);
+      for (const measure::SweepPlot& plot : result.plots) {
+        for (const measure::SweepLine& line : plot.lines) WriteCurve(out, plot, line);
       }
     });
-    out.Field("throughput_unit", result.unit == study::ThroughputUnit::kSamples
+    out.Field("throughput_unit", result.unit == measure::ThroughputUnit::kSamples
                                      ? "samples_per_second"
                                      : "steps_per_second");
     out.Field("notes", result.notes);

@@ -6,20 +6,20 @@
 namespace sharewell::report {
 namespace {
 
-using study::CellState;
+using measure::CellState;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-study::SweepResult CoreCurve(const std::string& gpu = "NVIDIA H200") {
-  study::SweepResult result;
+measure::SweepResult CoreCurve(const std::string& gpu = "NVIDIA H200") {
+  measure::SweepResult result;
   result.name = "cores";
   result.gpu = gpu;
   result.cores = 16;
   result.axes = {"model", "cpus"};
   for (const int cpus : {1, 2, 4, 8}) {
-    study::SweepCell cell;
+    measure::SweepCell cell;
     cell.cell.axes = {{"model", {"alex,net", {}}}, {"cpus", {std::to_string(cpus), cpus}}};
     cell.cell.label = "cpus=" + std::to_string(cpus);
     cell.cell.cpus = cpus;
@@ -34,7 +34,7 @@ study::SweepResult CoreCurve(const std::string& gpu = "NVIDIA H200") {
     cell.summary.uncertainty = 0.01;
     result.cells.push_back(cell);
   }
-  study::DrawConclusions(result);
+  measure::DrawConclusions(result);
   return result;
 }
 
@@ -58,7 +58,7 @@ TEST(SweepTable, SaysWhyEachReasonOnce) {
     result.cells[i].state = CellState::kLeftOut;
     result.cells[i].why = "it asks for too much";
   }
-  study::DrawConclusions(result);
+  measure::DrawConclusions(result);
   const std::string text = SweepTable(result);
   EXPECT_THAT(text, HasSubstr("2 cells left out: it asks for too much"));
   EXPECT_THAT(text, HasSubstr("2 left out"));

@@ -1,0 +1,11 @@
+#include <string>
+#include <vector>
+
+#include "cli/app.h"
+#include "research/commands/commands.h"
+
+int main(int argc, char** argv) {
+  return sharewell::cli::RunProgram(
+      sharewell::research::LabProgram(),
+      std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+}
