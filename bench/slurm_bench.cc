@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "engine/slurm/slurm_read.h"
+#include "engine/slurm/read/slurm_read.h"
 
 namespace {
 

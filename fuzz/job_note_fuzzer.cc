@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/slurm/job_note.h"
+#include "engine/slurm/control/job_note.h"
 
 namespace engine = sharewell::engine;
 

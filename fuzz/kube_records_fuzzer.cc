@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "engine/kubernetes/kube_claims.h"
-#include "engine/kubernetes/kube_fit.h"
-#include "engine/kubernetes/kube_records.h"
-#include "engine/kubernetes/kube_writes.h"
-#include "engine/kubernetes/pod_words.h"
+#include "engine/kubernetes/api/kube_records.h"
+#include "engine/kubernetes/api/kube_writes.h"
+#include "engine/kubernetes/control/kube_claims.h"
+#include "engine/kubernetes/control/kube_fit.h"
+#include "engine/kubernetes/pods/pod_words.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sharewell::engine;  // NOLINT

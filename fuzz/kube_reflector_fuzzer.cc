@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/kubernetes/reflector.h"
-#include "engine/kubernetes/scripted_kube.h"
+#include "engine/kubernetes/api/reflector.h"
+#include "engine/kubernetes/api/scripted_kube.h"
 
 namespace engine = sharewell::engine;
 

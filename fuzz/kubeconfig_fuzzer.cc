@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/kubernetes/kube_access.h"
+#include "engine/kubernetes/api/kube_access.h"
 
 namespace engine = sharewell::engine;
 

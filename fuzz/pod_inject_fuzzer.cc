@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/kubernetes/pod_inject.h"
+#include "engine/kubernetes/pods/pod_inject.h"
 
 namespace engine = sharewell::engine;
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "platform/files/unit_file.h"
-#include "server/settings_file.h"
+#include "server/settings/settings_file.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "engine/slurm/slurm_read.h"
+#include "engine/slurm/read/slurm_read.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

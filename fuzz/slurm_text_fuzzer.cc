@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "engine/slurm/slurm_claim.h"
-#include "engine/slurm/slurm_constraint.h"
-#include "engine/slurm/slurm_read.h"
-#include "engine/slurm/slurm_shares.h"
-#include "engine/slurm/slurm_words.h"
+#include "engine/slurm/control/slurm_claim.h"
+#include "engine/slurm/read/slurm_constraint.h"
+#include "engine/slurm/read/slurm_read.h"
+#include "engine/slurm/read/slurm_shares.h"
+#include "engine/slurm/read/slurm_words.h"
 
 namespace engine = sharewell::engine;
 

@@ -43,29 +43,29 @@ class CheckLayers(unittest.TestCase):
             self.assertIn(part, found[0])
 
     def test_the_exit_status_tells(self):
-        self.source("core/job.h", '#include "cli/terminal.h"\n')
+        self.source("core/job/job.h", '#include "cli/terminal.h"\n')
         command = [sys.executable, str(TOOL), "--root", str(self.root)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("src/core/job.h:1:", done.stderr)
-        self.source("core/job.h", "")
+        self.assertIn("src/core/job/job.h:1:", done.stderr)
+        self.source("core/job/job.h", "")
         self.assertEqual(subprocess.run(command, capture_output=True, check=False).returncode, 0)
 
     def test_allowed_includes_pass(self):
         self.source("policy/fifo.cc", '#include "policy/fifo.h"\n#include <vector>\n'
-                    '#include "core/job.h"\n#include "interference/model.h"\n', "core interference")
+                    '#include "core/job/job.h"\n#include "interference/model.h"\n', "core interference")
         self.assert_clean()
 
     def test_sideways_include_fails_with_place_and_advice(self):
-        self.source("policy/fifo.cc", '#include "core/job.h"\n\n#include "engine/engine.h"\n')
+        self.source("policy/fifo.cc", '#include "core/job/job.h"\n\n#include "engine/engine.h"\n')
         self.assert_breach("src/policy/fifo.cc:3:", '"engine/engine.h"', "core, interference")
 
     def test_upward_include_fails(self):
-        self.source("core/job.h", '#include "cli/terminal.h"\n')
-        self.assert_breach("src/core/job.h:1:")
+        self.source("core/job/job.h", '#include "cli/terminal.h"\n')
+        self.assert_breach("src/core/job/job.h:1:")
 
     def test_an_include_in_a_comment_is_no_include(self):
-        self.source("core/job.h", '// #include "cli/terminal.h"\n/*\n#include "cli/terminal.h"\n*/\n')
+        self.source("core/job/job.h", '// #include "cli/terminal.h"\n/*\n#include "cli/terminal.h"\n*/\n')
         self.assert_clean()
 
     def test_only_the_simulated_engine_sees_the_simulator(self):
@@ -81,7 +81,7 @@ class CheckLayers(unittest.TestCase):
         self.assert_breach("src/control/loop.cc:1:", '"policy/registry.h"')
 
     def test_report_sees_the_results_of_studies_only(self):
-        self.source("report/text/table.cc", '#include "simulation/summary.h"\n#include "core/job.h"\n')
+        self.source("report/text/table.cc", '#include "simulation/summary.h"\n#include "core/job/job.h"\n')
         self.assert_clean()
         self.source("report/text/table.cc", '#include "simulation/replay/play.h"\n')
         self.assert_breach("src/report/text/table.cc:1:")

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catalogue/groups_file.h"
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/result.h"
 #include "predict/colocation/colocation.h"
 #include "predict/predictor.h"

@@ -6,8 +6,8 @@
 
 #include "advice/prediction.h"
 #include "catalogue/gpu_catalogue.h"
+#include "core/job/submission.h"
 #include "core/result.h"
-#include "core/submission.h"
 
 namespace sharewell::advice {
 

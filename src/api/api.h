@@ -20,7 +20,7 @@
 #include "api/access/access.h"
 #include "api/expected_starts.h"
 #include "control/service/job_service.h"
-#include "core/limits.h"
+#include "core/job/limits.h"
 #include "core/projects.h"
 #include "core/result.h"
 #include "http/http_server.h"

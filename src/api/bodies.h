@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "api/api.h"
+#include "core/job/submission.h"
 #include "core/metric.h"
 #include "core/result.h"
-#include "core/submission.h"
 
 namespace sharewell::api {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "control/service/event_hub.h"
+#include "control/service/view/event_hub.h"
 #include "core/result.h"
 #include "http/http_server.h"
 #include "platform/mutex.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "api/worker.h"
-#include "control/service/event_hub.h"
+#include "control/service/view/event_hub.h"
 #include "core/metric.h"
 #include "core/result.h"
 #include "platform/mutex.h"

@@ -8,7 +8,7 @@
 
 #include "api/api_impl.h"
 #include "api/json_answer.h"
-#include "control/service/parts/admission.h"
+#include "control/service/jobs/admission.h"
 #include "core/text/quoted.h"
 
 namespace sharewell::api {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "control/service/job_service.h"
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/projects.h"
 
 namespace sharewell::api {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "catalogue/groups_file.h"
-#include "core/profile.h"
+#include "core/job/profile.h"
 
 namespace sharewell::catalogue {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/result.h"
 
 namespace sharewell::catalogue {

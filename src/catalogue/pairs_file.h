@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/result.h"
 
 namespace sharewell::catalogue {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/result.h"
 #include "platform/files/csv.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "platform/files/csv.h"
 
 namespace sharewell::catalogue {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/result.h"
 #include "core/units.h"
 

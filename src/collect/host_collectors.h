@@ -7,7 +7,7 @@
 
 #include "collect/collector.h"
 #include "collect/jobs.h"
-#include "core/job_told.h"
+#include "core/job/job_told.h"
 
 namespace sharewell::collect {
 

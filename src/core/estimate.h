@@ -6,7 +6,7 @@
 
 #include "core/demand.h"
 #include "core/ids.h"
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/source.h"
 #include "core/units.h"
 

@@ -6,9 +6,9 @@
 
 #include <chrono>
 
-#include "engine/kubernetes/kube_runner.h"
-#include "engine/kubernetes/scripted_kube.h"
-#include "engine/slurm/slurm_runner.h"
+#include "engine/kubernetes/api/scripted_kube.h"
+#include "engine/kubernetes/control/kube_runner.h"
+#include "engine/slurm/control/slurm_runner.h"
 #include "testing/fake_slurm.h"
 
 namespace sharewell::engine {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/job.h"
+#include "core/job/job.h"
 #include "core/plan.h"
 #include "core/units.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/result.h"
 #include "core/units.h"
 #include "engine/run_request.h"

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/job_metrics.h"
+#include "core/job/job_metrics.h"
 #include "core/units.h"
 #include "engine/foreign_job.h"
 #include "engine/run_end.h"

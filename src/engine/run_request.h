@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/units.h"
 
 namespace sharewell::engine {

@@ -7,7 +7,7 @@
 
 #include "core/cluster.h"
 #include "core/gpu_islands.h"
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/units.h"
 
 namespace sharewell::engine {

@@ -9,7 +9,7 @@
 #include "core/cluster.h"
 #include "core/estimate.h"
 #include "core/gpu_model.h"
-#include "core/submission.h"
+#include "core/job/submission.h"
 
 namespace sharewell::estimate {
 

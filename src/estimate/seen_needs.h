@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/submission.h"
+#include "core/job/submission.h"
 
 namespace sharewell::estimate {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/limits.h"
+#include "core/job/limits.h"
 #include "core/result.h"
 #include "core/units.h"
 #include "http/endpoint.h"

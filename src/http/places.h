@@ -16,7 +16,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/limits.h"
+#include "core/job/limits.h"
 #include "http/http_message.h"
 #include "http/http_server.h"
 #include "http/meter.h"

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 
 namespace sharewell::imports {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "import/kernel_table.h"
 
 namespace sharewell::imports {

@@ -6,7 +6,7 @@
 #include "core/demand.h"
 #include "core/estimate.h"
 #include "core/gpu_model.h"
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/units.h"
 
 namespace sharewell::interference {

@@ -8,8 +8,8 @@
 // The order is that of the JSON. Names differ between formats and are public: they never change.
 #pragma once
 
+#include "core/job/submission.h"
 #include "core/sm_share.h"
-#include "core/submission.h"
 #include "json/within.h"
 
 namespace sharewell::json {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "measure/profile_series.h"
 
 namespace sharewell::measure {

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/job/profile_record.h"
 #include "core/metric.h"
-#include "core/profile_record.h"
 #include "core/units.h"
 
 namespace sharewell::measure {

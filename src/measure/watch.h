@@ -19,7 +19,7 @@
 
 #include "collect/collector.h"
 #include "collect/jobs.h"
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "core/result.h"
 #include "measure/throughput.h"
 #include "platform/process/child.h"

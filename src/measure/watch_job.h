@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/job/profile_record.h"
 #include "core/numbers/steady.h"
-#include "core/profile_record.h"
 #include "measure/profile_series.h"
 #include "measure/throughput.h"
 #include "measure/watch.h"

@@ -2,7 +2,7 @@
 // prediction become those of a job.
 #pragma once
 
-#include "core/submission.h"
+#include "core/job/submission.h"
 #include "core/units.h"
 #include "predict/predictor.h"
 

@@ -6,7 +6,7 @@
 #include "core/result.h"
 #include "engine/cluster_control.h"
 #include "engine/cluster_runner.h"
-#include "server/this_machine.h"
+#include "server/live/this_machine.h"
 
 namespace sharewell::server {
 

@@ -20,8 +20,8 @@
 #include "collect/metrics/metrics.h"
 #include "core/result.h"
 #include "platform/mutex.h"
-#include "server/job_track.h"
-#include "server/told_inbox.h"
+#include "server/live/job_track.h"
+#include "server/live/told_inbox.h"
 
 namespace sharewell::server {
 namespace {

@@ -5,7 +5,7 @@
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/metrics/job_metrics.h"
 #include "platform/files/test_folder.h"
-#include "server/told_inbox.h"
+#include "server/live/told_inbox.h"
 #include "testing/unasked_store.h"
 
 namespace sharewell::server {

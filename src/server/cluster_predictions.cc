@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-#include "server/study_worker.h"
+#include "server/live/study_worker.h"
 
 namespace sharewell::server {
 namespace {

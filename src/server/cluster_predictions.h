@@ -17,12 +17,12 @@
 #include "advice/prediction.h"
 #include "api/fair_worker.h"
 #include "catalogue/gpu_catalogue.h"
+#include "core/job/submission.h"
 #include "core/result.h"
-#include "core/submission.h"
 #include "core/units.h"
 #include "platform/mutex.h"
 #include "platform/process/bounded_work.h"
-#include "server/learner.h"
+#include "server/learn/learner.h"
 
 namespace sharewell::server {
 

@@ -21,8 +21,8 @@
 #include "platform/process/user_account.h"
 #include "policy/registry.h"
 #include "server/dashboard.h"
+#include "server/live/studies.h"
 #include "server/server_parts.h"
-#include "server/studies.h"
 #include "store/kept_jobs.h"
 #include "store/learning_store.h"
 

@@ -11,9 +11,9 @@
 #include "core/units.h"
 #include "http/http_server.h"
 #include "policy/options.h"
-#include "server/kube_cluster.h"
-#include "server/settings_file.h"
-#include "server/state_folder.h"
+#include "server/kubernetes/kube_cluster.h"
+#include "server/settings/settings_file.h"
+#include "server/settings/state_folder.h"
 
 namespace sharewell::server {
 

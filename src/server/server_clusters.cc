@@ -12,8 +12,8 @@
 #include "platform/clock/wall_clock.h"
 #include "server/cluster_machine.h"
 #include "server/server_parts.h"
-#include "server/slurm_needs.h"
-#include "server/slurm_rights.h"
+#include "server/slurm/slurm_needs.h"
+#include "server/slurm/slurm_rights.h"
 
 namespace sharewell::server {
 

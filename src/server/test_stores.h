@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/job_record.h"
-#include "core/profile_record.h"
+#include "core/job/job_record.h"
+#include "core/job/profile_record.h"
 #include "core/result.h"
 #include "store/job_store.h"
 #include "store/store.h"

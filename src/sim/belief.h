@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/estimate.h"
-#include "core/job.h"
+#include "core/job/job.h"
 #include "sim/truth.h"
 
 namespace sharewell::sim {

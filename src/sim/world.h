@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/cluster.h"
-#include "core/job.h"
+#include "core/job/job.h"
 #include "core/plan.h"
 #include "core/snapshot.h"
 #include "interference/interference.h"

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
+#include "core/job/speed_history.h"
 #include "core/result.h"
-#include "core/speed_history.h"
 
 namespace sharewell::store {
 

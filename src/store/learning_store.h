@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "core/job/profile_record.h"
 #include "core/metric.h"
-#include "core/profile_record.h"
 #include "core/result.h"
 
 namespace sharewell::store {

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "core/job_told.h"
+#include "core/job/job_told.h"
+#include "core/job/profile_record.h"
 #include "core/metric.h"
-#include "core/profile_record.h"
 #include "core/result.h"
 
 namespace sharewell::store {

@@ -12,7 +12,7 @@
 
 #include "core/cluster.h"
 #include "core/estimate.h"
-#include "core/job.h"
+#include "core/job/job.h"
 #include "core/snapshot.h"
 #include "interference/interference.h"
 #include "sim/truth.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "engine/foreign_queue.h"
-#include "engine/kubernetes/kube_control.h"
+#include "engine/kubernetes/control/kube_control.h"
 #include "engine/runner.h"
 #include "testing/random_case.h"
 #include "testing/runner_history.h"

@@ -17,8 +17,8 @@
 
 #include "engine/foreign_queue.h"
 #include "engine/runner.h"
-#include "engine/slurm/slurm_client.h"
-#include "engine/slurm/slurm_control.h"
+#include "engine/slurm/control/slurm_control.h"
+#include "engine/slurm/read/slurm_client.h"
 #include "testing/random_case.h"
 #include "testing/runner_history.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 
 namespace sharewell::testing {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/kubernetes/kube_control.h"
+#include "engine/kubernetes/control/kube_control.h"
 #include "testing/cluster_stub_runner.h"
 #include "testing/fake_kube.h"
 

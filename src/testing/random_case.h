@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/cluster.h"
-#include "core/job.h"
+#include "core/job/job.h"
 #include "interference/interference.h"
 #include "sim/belief.h"
 #include "sim/truth.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/result.h"
-#include "engine/slurm/job_note.h"
+#include "engine/slurm/control/job_note.h"
 
 namespace sharewell::fixtures {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/slurm/slurm_control.h"
+#include "engine/slurm/control/slurm_control.h"
 #include "testing/cluster_stub_runner.h"
 #include "testing/fake_slurm.h"
 

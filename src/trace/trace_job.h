@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/units.h"
 
 namespace sharewell::trace {

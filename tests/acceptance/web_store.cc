@@ -15,10 +15,10 @@
 
 #include "collect/metrics/gpu_metrics.h"
 #include "collect/metrics/job_metrics.h"
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/numbers/random.h"
 #include "platform/clock/wall_clock.h"
-#include "server/state_folder.h"
+#include "server/settings/state_folder.h"
 #include "store/job_store.h"
 #include "store/store.h"
 

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/kubernetes/kube_access.h"
-#include "engine/kubernetes/kube_http.h"
-#include "engine/kubernetes/kube_lease.h"
-#include "engine/kubernetes/reflector.h"
+#include "engine/kubernetes/api/kube_access.h"
+#include "engine/kubernetes/api/kube_http.h"
+#include "engine/kubernetes/api/kube_lease.h"
+#include "engine/kubernetes/api/reflector.h"
 
 namespace {
 

@@ -15,8 +15,8 @@
 #include "api/access/refusal.h"
 #include "api/access/sign_ins.h"
 #include "api/access/tokens.h"
+#include "core/job/submission.h"
 #include "core/result.h"
-#include "core/submission.h"
 #include "http/http_message.h"
 
 namespace sharewell::api {

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "api/access/refusal.h"
-#include "core/submission.h"
+#include "core/job/submission.h"
 
 namespace sharewell::api {
 

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/job/submission.h"
 #include "core/metric.h"
 #include "core/result.h"
-#include "core/submission.h"
 #include "json/writer.h"
 
 namespace sharewell::api {

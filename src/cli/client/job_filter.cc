@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
 

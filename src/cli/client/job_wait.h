@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/client/server_client.h"
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/result.h"
 
 namespace sharewell::cli {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
+#include "core/job/submission.h"
 #include "core/result.h"
-#include "core/submission.h"
 #include "report/html/job_report.h"
 #include "report/jobs/job_tables.h"
 #include "report/jobs/usage_rows.h"

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "cli/client/server_answers.h"
-#include "core/job_record.h"
+#include "core/job/job_record.h"
+#include "core/job/submission.h"
 #include "core/result.h"
-#include "core/submission.h"
 #include "platform/net/http_client.h"
 #include "report/jobs/job_tables.h"
 

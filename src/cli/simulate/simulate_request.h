@@ -13,7 +13,7 @@
 #include "catalogue/workload_mix.h"
 #include "cli/args/values.h"
 #include "core/cluster.h"
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/projects.h"
 #include "core/result.h"
 #include "simulation/scenario.h"

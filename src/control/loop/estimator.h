@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/estimate.h"
-#include "core/job.h"
+#include "core/job/job.h"
 
 namespace sharewell::control {
 

@@ -26,7 +26,7 @@
 #include "control/loop/standing.h"
 #include "control/loop/step_pace.h"
 #include "core/ids.h"
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/reason.h"
 #include "core/renumbering.h"
 #include "core/units.h"

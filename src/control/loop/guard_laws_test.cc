@@ -88,7 +88,7 @@ TEST(GuardLaws, F20_Over200ScriptsOfPausesAndCheckpointsNobodyIsEvicted) {
 }
 
 // A scheduler in small: it believes predictions until a pair was measured, and then the worse of
-// the newest measurement and the mean, as server/pair_memory.h does.
+// the newest measurement and the mean, as server/learn/pair_memory.h does.
 class History {
  public:
   History(std::uint64_t seed, bool renumbers) : dice_(seed), renumbers_(renumbers) {

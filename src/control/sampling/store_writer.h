@@ -18,7 +18,7 @@
 #include <string>
 #include <thread>
 
-#include "core/job_told.h"
+#include "core/job/job_told.h"
 #include "core/metric.h"
 #include "core/result.h"
 #include "core/units.h"

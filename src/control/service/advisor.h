@@ -9,10 +9,10 @@
 #include "core/demand.h"
 #include "core/estimate.h"
 #include "core/ids.h"
-#include "core/job_record.h"
-#include "core/profile.h"
+#include "core/job/job_record.h"
+#include "core/job/profile.h"
+#include "core/job/submission.h"
 #include "core/result.h"
-#include "core/submission.h"
 #include "policy/policy.h"
 
 namespace sharewell::control {

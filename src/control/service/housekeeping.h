@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "control/loop/loop.h"
-#include "control/service/journal.h"
+#include "control/service/record/journal.h"
 #include "control/service/service_state.h"
 #include "core/renumbering.h"
 #include "core/units.h"

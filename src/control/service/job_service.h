@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "control/service/event_hub.h"
-#include "control/service/job_board.h"
-#include "control/service/parts/gpu_table.h"
-#include "control/service/parts/job_tally.h"
-#include "control/service/parts/place_in_line.h"
+#include "control/service/jobs/job_board.h"
+#include "control/service/jobs/job_tally.h"
+#include "control/service/jobs/place_in_line.h"
+#include "control/service/view/event_hub.h"
+#include "control/service/view/gpu_table.h"
 #include "core/cluster.h"
-#include "core/job_record.h"
+#include "core/job/job_record.h"
+#include "core/job/speed_history.h"
+#include "core/job/submission.h"
 #include "core/result.h"
-#include "core/speed_history.h"
-#include "core/submission.h"
 
 namespace sharewell::control {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
-#include "control/service/parts/kept_usage.h"
-#include "control/service/parts/run_end.h"
+#include "control/service/jobs/kept_usage.h"
+#include "control/service/runs/run_end.h"
 #include "core/text/words.h"
 
 namespace sharewell::control {

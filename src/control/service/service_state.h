@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "control/service/job_board.h"
-#include "control/service/parts/gpu_breakers.h"
-#include "control/service/parts/gpu_table.h"
-#include "control/service/parts/live_jobs.h"
-#include "control/service/parts/week_use.h"
+#include "control/service/jobs/job_board.h"
+#include "control/service/jobs/live_jobs.h"
+#include "control/service/jobs/week_use.h"
+#include "control/service/runs/gpu_breakers.h"
+#include "control/service/view/gpu_table.h"
 #include "core/cluster.h"
 #include "core/snapshot.h"
 

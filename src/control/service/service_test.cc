@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "control/service/parts/kept_usage.h"
+#include "control/service/jobs/kept_usage.h"
 #include "control/service/test_parts.h"
 #include "testing/builders.h"
 #include "testing/policies.h"

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "core/cluster.h"
-#include "core/job.h"
+#include "core/job/job.h"
 #include "core/renumbering.h"
 #include "engine/engine.h"
 #include "engine/live/ended.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/ids.h"
-#include "core/job.h"
-#include "core/job_metrics.h"
+#include "core/job/job.h"
+#include "core/job/job_metrics.h"
 #include "core/plan.h"
 #include "core/units.h"
 #include "engine/live/live_work.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/job_metrics.h"
+#include "core/job/job_metrics.h"
 #include "core/units.h"
 
 namespace sharewell::engine {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/units.h"
 #include "engine/runner.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/units.h"
 #include "engine/local/errands.h"
 #include "engine/local/run_setup.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "measure/grid/sweep_result.h"
 
 namespace sharewell::measure {

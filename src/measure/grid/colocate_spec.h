@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/result.h"
 #include "measure/grid/grid_spec.h"
 

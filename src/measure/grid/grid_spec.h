@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/result.h"
 #include "core/units.h"
 #include "measure/throughput.h"

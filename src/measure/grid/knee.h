@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/units.h"
 
 namespace sharewell::measure {

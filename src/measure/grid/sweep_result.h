@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "measure/grid/grid_spec.h"
 #include "measure/grid/knee.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "core/result.h"
 #include "store/store.h"
 

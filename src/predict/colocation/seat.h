@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/demand.h"
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/units.h"
 
 namespace sharewell::predict {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/job_metrics.h"
-#include "core/job_record.h"
+#include "core/job/job_metrics.h"
+#include "core/job/job_record.h"
 #include "report/measure/series.h"
 
 namespace sharewell::report {

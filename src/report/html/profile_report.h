@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "report/measure/series.h"
 
 namespace sharewell::report {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "report/jobs/job_tables.h"
 #include "report/jobs/usage_rows.h"
 #include "simulation/usage/savings.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 
 namespace sharewell::report {
 

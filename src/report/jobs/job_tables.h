@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/job_metrics.h"
-#include "core/job_record.h"
+#include "core/job/job_metrics.h"
+#include "core/job/job_record.h"
 #include "core/units.h"
 #include "report/jobs/job_rows.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/prices.h"
 #include "core/result.h"
 #include "simulation/usage/gpu_time.h"

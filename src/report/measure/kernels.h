@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "measure/imports/imported_metrics.h"
 
 namespace sharewell::report {

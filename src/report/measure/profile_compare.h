@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 
 namespace sharewell::report {
 

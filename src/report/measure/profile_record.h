@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "advice/prediction.h"
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 
 namespace sharewell::report {
 

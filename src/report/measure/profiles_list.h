@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 
 namespace sharewell::report {
 

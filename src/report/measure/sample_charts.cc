@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/job_label.h"
+#include "core/job/job_label.h"
 
 namespace sharewell::report {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "report/chart/line_chart.h"
 #include "report/measure/series.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/units.h"
 #include "report/jobs/job_rows.h"
 #include "report/jobs/job_tables.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/cluster.h"
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/result.h"
 #include "research/reproduce/reproduce.h"
 #include "simulation/scenario.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/job/profile.h"
 #include "core/result.h"
 
 namespace sharewell::research::reproduce {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/cluster.h"
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "simulation/scenario.h"
 
 namespace sharewell::simulation {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/cluster.h"
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 
 namespace sharewell::simulation {
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "json/reader.h"
 #include "json/writer.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/result.h"
 #include "json/reader.h"
 #include "json/value.h"

@@ -2,7 +2,7 @@
 // alone. They are read here, once, where the members are absent that say it now.
 #pragma once
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 
 namespace sharewell::store {
 

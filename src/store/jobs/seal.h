@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 
 namespace sharewell::store {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "core/most_lose.h"
+#include "core/job/most_lose.h"
 #include "core/result.h"
 #include "store/jobs/sql_job_store.h"
 #include "store/samples/pending.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/job_record.h"
+#include "core/job/job_record.h"
 #include "core/result.h"
 #include "store/sql.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/job/speed_history.h"
 #include "core/result.h"
-#include "core/speed_history.h"
 #include "store/sql.h"
 
 namespace sharewell::store {

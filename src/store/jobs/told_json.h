@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/told.h"
+#include "core/job/told.h"
 #include "json/reader.h"
 #include "json/value.h"
 #include "json/writer.h"

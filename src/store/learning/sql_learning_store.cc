@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/most_lose.h"
+#include "core/job/most_lose.h"
 #include "core/result.h"
 #include "store/learning_store.h"
 #include "store/open_database.h"

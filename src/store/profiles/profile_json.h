@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "core/result.h"
 
 namespace sharewell::store {

@@ -29,7 +29,7 @@
 #include "platform/process/child.h"
 #include "report/jobs/job_tables.h"
 #include "report/text/table.h"
-#include "server/daemon.h"
+#include "server/settings/daemon.h"
 
 namespace sharewell::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/submission.h"
+#include "core/job/submission.h"
 
 namespace sharewell::cli {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/job/submission.h"
 #include "core/result.h"
-#include "core/submission.h"
 
 namespace sharewell::cli {
 

@@ -1,4 +1,4 @@
-#include "core/limits.h"
+#include "core/job/limits.h"
 
 #include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"

@@ -12,7 +12,7 @@
 #include "cli/commands/commands.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
-#include "engine/slurm/job_note.h"
+#include "engine/slurm/control/job_note.h"
 
 namespace sharewell::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
-#include "server/daemon.h"
 #include "server/server.h"
-#include "server/settings_file.h"
+#include "server/settings/daemon.h"
+#include "server/settings/settings_file.h"
 #include "store/agents_store.h"
 
 namespace sharewell::cli {

@@ -7,8 +7,8 @@
 
 #include "cli/args/model_flags.h"
 #include "cli/client/server_client.h"
+#include "core/job/submission.h"
 #include "core/result.h"
-#include "core/submission.h"
 #include "report/jobs/job_tables.h"
 
 namespace sharewell::cli {

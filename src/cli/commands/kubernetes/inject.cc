@@ -9,8 +9,8 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
-#include "engine/kubernetes/plain_yaml.h"
-#include "engine/kubernetes/pod_inject.h"
+#include "engine/kubernetes/api/plain_yaml.h"
+#include "engine/kubernetes/pods/pod_inject.h"
 #include "platform/files/watcher_files.h"
 
 namespace sharewell::cli {

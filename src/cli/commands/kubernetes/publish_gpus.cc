@@ -4,9 +4,9 @@
 
 #include "cli/terminal.h"
 #include "core/text/quoted.h"
-#include "engine/kubernetes/kube_access.h"
-#include "engine/kubernetes/kube_http.h"
-#include "engine/kubernetes/kube_publish.h"
+#include "engine/kubernetes/api/kube_access.h"
+#include "engine/kubernetes/api/kube_http.h"
+#include "engine/kubernetes/control/kube_publish.h"
 
 namespace sharewell::cli {
 

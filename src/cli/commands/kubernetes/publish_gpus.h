@@ -8,7 +8,7 @@
 #include "cli/args/command.h"
 #include "collect/gpu/gpus.h"
 #include "core/result.h"
-#include "engine/kubernetes/kube_publish.h"
+#include "engine/kubernetes/control/kube_publish.h"
 
 namespace sharewell::cli {
 

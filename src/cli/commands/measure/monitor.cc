@@ -28,7 +28,7 @@
 #include "http/http_server.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/files/watcher_files.h"
-#include "server/daemon.h"
+#include "server/settings/daemon.h"
 #include "store/postgres/password.h"
 #include "store/store.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "core/result.h"
 #include "store/store.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "core/profile_record.h"
+#include "core/job/profile_record.h"
 #include "core/result.h"
 #include "measure/watch.h"
 #include "store/store.h"

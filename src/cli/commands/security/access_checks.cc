@@ -10,7 +10,7 @@
 #include "http/endpoint.h"
 #include "http/tls.h"
 #include "platform/process/user_account.h"
-#include "server/settings_file.h"
+#include "server/settings/settings_file.h"
 
 namespace sharewell::cli {
 namespace {

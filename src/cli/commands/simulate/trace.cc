@@ -7,7 +7,7 @@
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
 #include "core/text/words.h"
-#include "engine/slurm/slurm_driver.h"
+#include "engine/slurm/read/slurm_driver.h"
 #include "platform/files/mapped_file.h"
 #include "platform/files/write_file.h"
 #include "trace/csv.h"

@@ -14,7 +14,7 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
-#include "engine/slurm/site_install.h"
+#include "engine/slurm/site/site_install.h"
 #include "platform/files/embedded.h"
 #include "platform/process/user_account.h"
 #include "report/text/json.h"

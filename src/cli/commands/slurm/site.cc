@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "core/text/quoted.h"
-#include "engine/slurm/slurm_read.h"
-#include "engine/slurm/slurm_words.h"
+#include "engine/slurm/read/slurm_read.h"
+#include "engine/slurm/read/slurm_words.h"
 
 namespace sharewell::cli {
 namespace {

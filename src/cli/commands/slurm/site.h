@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "engine/slurm/site_check.h"
-#include "engine/slurm/slurm_driver.h"
+#include "engine/slurm/read/slurm_driver.h"
+#include "engine/slurm/site/site_check.h"
 
 namespace sharewell::cli {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/job_metrics.h"
+#include "core/job/job_metrics.h"
 #include "core/result.h"
 #include "core/units.h"
 #include "engine/local/run/pause_file.h"

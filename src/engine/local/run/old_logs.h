@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "core/limits.h"
+#include "core/job/limits.h"
 #include "core/metric.h"
 #include "core/units.h"
 #include "engine/local/run/log_ledger.h"

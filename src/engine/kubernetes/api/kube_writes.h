@@ -1,0 +1,41 @@
+// What is written to the API server: each a request that can be made again without harm. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/metric.h"
+#include "engine/kubernetes/api/kube_driver.h"
+#include "engine/kubernetes/api/kube_records.h"
+#include "engine/kubernetes/control/kube_claims.h"
+
+namespace sharewell::engine {
+
+// The claims of a node are these, if it is as it was read: else 409.
+KubeRequest ClaimRequest(const KubeNode& node, const KubeClaims& claims);
+
+// Sets nodeName and the annotations in one write. Its uid and resourceVersion are preconditions
+// where the server knows them as such (not in 1.20).
+KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeClaim& claim);
+
+// `newest`: policy/v1; else v1beta1, which is what servers before 1.22 know.
+KubeRequest EvictRequest(const KubePod& pod, bool newest);
+KubeRequest DeleteRequest(const KubePod& pod);
+
+// That it waits and why, and its job's number, in one write.
+KubeRequest WaitsRequest(const KubePod& pod, std::int64_t job, const std::string& words,
+                         core::UnixMillis now);
+
+struct KubeEventWords {
+  std::string reason;  // "Scheduled"
+  std::string message;
+  bool warning = false;
+};
+KubeRequest EventRequest(const KubePod& pod, const KubeEventWords& words,
+                         const std::string& component, core::UnixMillis now);
+
+// What an answer that is no success says, in words. Of 403 the right that is missing and where to
+// get it.
+std::string RefusedInWords(const KubeRequest& request, const KubeAnswer& answer);
+
+}  // namespace sharewell::engine

@@ -1,0 +1,229 @@
+#include "engine/kubernetes/pods/pod_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "core/key_digest.h"
+#include "core/precision_words.h"
+#include "core/text/parse_number.h"
+#include "core/text/quoted.h"
+
+namespace sharewell::engine {
+
+using core::Quoted;
+
+namespace {
+
+constexpr int kMostPodGpus = 64;
+constexpr int kMostGroup = 1000;
+constexpr std::size_t kMostPodText = 256;
+
+// What a Binding writes, and nobody else.
+constexpr std::array<std::string_view, 5> kOfBinding = {"gpu-ids", "sm-share", "memory-limit",
+                                                        "job", "attempt"};
+constexpr std::array<std::string_view, 13> kOfUsers = {
+    "batch", "exclusive", "gpu-memory",     "gpu-model", "gpus",    "max-slowdown", "may-evict",
+    "model", "pod-group", "pod-group-size", "precision", "profile", "watch"};
+
+bool IsPlainName(const std::string& text) {
+  return !text.empty() && text.size() <= kMostPodText && text[0] != '.' &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.';
+         });
+}
+
+class WordReader {
+ public:
+  explicit WordReader(const KubePod& pod, PodWords& words) : pod_(pod), words_(words) {}
+
+  const std::string* Find(const char* key) const {
+    const auto found = pod_.annotations.find(key);
+    return found == pod_.annotations.end() ? nullptr : &found->second;
+  }
+  template <class Number>
+  void Whole(const char* key, std::uint64_t least, std::uint64_t most, Number& to) {
+    const std::string* text = Find(key);
+    if (text == nullptr) return;
+    const auto number = core::ParseWhole(Name(key), *text, least, most);
+    if (number) {
+      to = static_cast<int>(*number);
+    } else {
+      Problem(number.error().message);
+    }
+  }
+  void Flag(const char* key, bool& to) {
+    const std::string* text = Find(key);
+    if (text == nullptr) return;
+    to = *text == "true";
+    if (!to && *text != "false") {
+      Problem(fmt::format("{} is {}; write \"true\" or \"false\"", Name(key), Quoted(*text)));
+    }
+  }
+  void PlainName(const char* key, std::string& to) {
+    const std::string* text = Find(key);
+    if (text == nullptr) return;
+    if (IsPlainName(*text)) {
+      to = *text;
+    } else {
+      Problem(fmt::format("{} is {}; a name has letters, digits, '.', '-' and '_' alone", Name(key),
+                          Quoted(*text)));
+    }
+  }
+  void Problem(std::string words) {
+    if (words_.problem.empty()) words_.problem = std::move(words);
+  }
+  static std::string Name(const char* key) { return std::string(kKubePrefix) + key; }
+
+ private:
+  const KubePod& pod_;
+  PodWords& words_;
+};
+
+void ReadMemory(const KubePod& pod, WordReader& read, PodWords& words) {
+  constexpr std::int64_t kLeast = 1 << 20;
+  if (const std::string* text = read.Find("gpu-memory")) {
+    const auto bytes = ParseQuantity(*text, 1);
+    if (bytes && *bytes >= kLeast) {
+      words.gpu_memory = core::Bytes(static_cast<double>(*bytes));
+    } else {
+      read.Problem(fmt::format("{} is {}; write what it needs of each GPU, as in 12Gi",
+                               WordReader::Name("gpu-memory"), Quoted(*text)));
+    }
+    return;
+  }
+  const auto accounted = pod.requests.find("sharewell.io/gpu-memory");  // MiB, of all its GPUs
+  if (accounted == pod.requests.end() || accounted->second == 0 || words.gpus == 0) return;
+  words.gpu_memory = core::Bytes(static_cast<double>(accounted->second) * (1 << 20) / words.gpus);
+}
+
+std::string RefusalOf(const KubePod& pod, const PodWords& words) {
+  for (const std::string_view name : kOfBinding) {
+    if (!pod.annotations.contains(std::string(name))) continue;
+    return fmt::format(
+        "its annotation {}{} is written by Sharewell when the pod is bound; make the pod without "
+        "it",
+        kKubePrefix, name);
+  }
+  if (!pod.unjudged.empty()) {
+    return fmt::format(
+        "Sharewell cannot judge {}, so it never binds such a pod; make it without, or with another "
+        "schedulerName",
+        fmt::join(pod.unjudged, ", "));
+  }
+  for (const auto& [name, amount] : pod.requests) {
+    if (amount == 0 || !name.starts_with("nvidia.com/")) continue;
+    return fmt::format(
+        "it asks for {}, which NVIDIA's device plugin gives out without saying which GPU; ask with "
+        "the annotation {}gpus instead",
+        Quoted(name), kKubePrefix);
+  }
+  if (words.group.empty() && words.group_size > 1) {
+    return fmt::format("it has {0}pod-group-size, but no {0}pod-group; give both", kKubePrefix);
+  }
+  return {};
+}
+
+}  // namespace
+
+PodWords ParsePodWords(const KubePod& pod) {
+  PodWords words;
+  WordReader read(pod, words);
+  read.Whole("gpus", 0, kMostPodGpus, words.gpus);
+  read.Whole("batch", 1, 1'000'000'000, words.batch);
+  read.PlainName("model", words.model);
+  read.PlainName("profile", words.profile);
+  read.PlainName("pod-group", words.group);
+  read.Whole("pod-group-size", 1, kMostGroup, words.group_size);
+  read.Flag("exclusive", words.exclusive);
+  read.Flag("may-evict", words.may_evict);
+  read.Flag("watch", words.watch);
+  ReadMemory(pod, read, words);
+  if (const std::string* text = read.Find("max-slowdown")) {
+    const auto number = core::ParseNumber(WordReader::Name("max-slowdown"), *text, 1, 100);
+    if (number) words.max_slowdown = *number;
+    if (!number) read.Problem(number.error().message);
+  }
+  if (const std::string* text = read.Find("precision")) {
+    constexpr auto& kKnown = core::kPrecisionWords;
+    if (std::find(kKnown.begin(), kKnown.end(), *text) != kKnown.end()) {
+      words.precision = *text;
+    } else {
+      read.Problem(fmt::format("{} is {}; write one of {}", WordReader::Name("precision"),
+                               Quoted(*text), fmt::join(kKnown, ", ")));
+    }
+  }
+  std::string model;
+  read.PlainName("gpu-model", model);
+  if (!model.empty()) words.gpu_models = {model};
+  for (const auto& [key, value] : pod.annotations) {
+    const auto is = [&name = key](std::string_view one) { return one == name; };
+    if (std::any_of(kOfUsers.begin(), kOfUsers.end(), is)) continue;
+    if (std::any_of(kOfBinding.begin(), kOfBinding.end(), is)) continue;
+    read.Problem(fmt::format("the annotation {} is not known; known are {}",
+                             Quoted(std::string(kKubePrefix) + key), fmt::join(kOfUsers, ", ")));
+  }
+  words.refusal = RefusalOf(pod, words);
+  return words;
+}
+
+bool KeepsPlace(const KubePod& pod, const PodWords& words) {
+  return pod.owner.uid.empty() && !words.may_evict;
+}
+
+ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
+  ForeignJob foreign;
+  foreign.user = {pod.space, kKubeUid, kKubeUid, false};
+  foreign.submitted = pod.created;
+  core::Submission& asked = foreign.asked;
+  asked.name = words.group.empty() ? pod.name : words.group;
+  asked.command = pod.command;
+  // What it runs, as far as its manifest says.
+  std::string script = "pod";
+  for (const std::string& word : pod.command) (script += '\0') += word;
+  if (!pod.command.empty()) asked.script = core::TextOf(core::DigestOf(script));
+  asked.gpus = words.gpus * pods;
+  if (const auto cpu = pod.requests.find("cpu"); cpu != pod.requests.end() && cpu->second > 0) {
+    asked.cores = static_cast<double>(cpu->second) / 1000 * pods;
+  }
+  if (const auto all = pod.requests.find("memory"); all != pod.requests.end() && all->second > 0) {
+    asked.memory = core::Bytes(static_cast<double>(all->second) * pods);
+  }
+  asked.profile = words.profile;
+  asked.max_slowdown = words.max_slowdown;
+  if (asked.gpus > 0) asked.gpu_memory = words.gpu_memory;
+  asked.gpu_models = words.gpu_models;
+  asked.exclusive = words.exclusive;
+  if (pod.deadline) asked.time_limit = core::Seconds(static_cast<double>(*pod.deadline));
+  foreign.remark = words.problem;
+  const auto keep_alone = [&](std::string why) {
+    if (asked.exclusive || asked.gpus == 0) return;
+    asked.exclusive = true;
+    if (foreign.remark.empty()) foreign.remark = std::move(why);
+  };
+  // One that cannot be made again cannot give way either.
+  if (KeepsPlace(pod, words)) {
+    keep_alone(fmt::format(
+        "it has its GPU for itself, as nothing would make the pod again after an eviction; run it "
+        "by a Job, or set the annotation {}may-evict to \"true\", to let it share",
+        kKubePrefix));
+  }
+  if (pod.deadline) {
+    keep_alone(
+        "it has its GPU for itself, as nobody can extend its activeDeadlineSeconds by what sharing "
+        "costs; make it without, to let it share");
+  }
+  if (foreign.remark.empty() && !pod.wishes.empty()) {
+    foreign.remark =
+        fmt::format("{} is a wish that Sharewell does not look at", fmt::join(pod.wishes, ", "));
+  }
+  foreign.terms.priority = pod.priority;
+  foreign.terms.preempts = pod.preempts;
+  foreign.terms.keeps_place = KeepsPlace(pod, words);
+  return foreign;
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,50 @@
+// PodWords: what a user says of a pod in its annotations (sharewell.io/gpus, /model, /batch,
+// /precision, /profile, /gpu-memory, /max-slowdown, /exclusive, /may-evict, /pod-group,
+// /pod-group-size, /watch), and what becomes of it: a Submission. All of it is input from anyone:
+// bounded, and it decides on nothing but the pod's own needs. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/job/submission.h"
+#include "engine/kubernetes/api/kube_records.h"
+#include "engine/runner.h"
+
+namespace sharewell::engine {
+
+struct PodWords {
+  int gpus = 1;         // 0: a CPU-only pod
+  std::string model;    // a plain name, no path
+  std::string profile;  // of the store
+  std::optional<int> batch;
+  std::string precision;                  // one of core::kPrecisionWords; empty: it does not say
+  std::optional<core::Bytes> gpu_memory;  // of each GPU
+  std::optional<double> max_slowdown;
+  std::vector<std::string> gpu_models;
+  bool exclusive = false;
+  bool watch = false;      // its steps are counted and told from inside of it
+  bool may_evict = false;  // a pod without an owner may be ended so that others keep their bounds
+  std::string group;       // of its namespace; empty: it stands for itself
+  int group_size = 1;
+  // What was not understood, in words with what to do; it is bound all the same.
+  std::string problem;
+  // Why it is never bound as it stands, in words with what to do; empty: it can be.
+  std::string refusal;
+
+  friend bool operator==(const PodWords&, const PodWords&) = default;
+};
+PodWords ParsePodWords(const KubePod& pod);
+
+// The user of a pod is its namespace: the API server does not keep who made it. No account of this
+// machine has this uid.
+inline constexpr std::uint32_t kKubeUid = 4'294'967'294;
+
+// Nothing would make the pod again after an eviction, and its user has not allowed one.
+bool KeepsPlace(const KubePod& pod, const PodWords& words);
+
+// Of one pod, or of so many alike that start together.
+ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods);
+
+}  // namespace sharewell::engine
