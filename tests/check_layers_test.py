@@ -213,6 +213,14 @@ class CheckLayers(unittest.TestCase):
         self.source("sim/world.cc", "\n" * 400)
         self.assert_breach(check_layers.Exceptions.FILE + ":1:", "take the line away")
 
+    def test_a_folder_has_at_most_25_units(self):
+        for n in range(25):
+            self.source(f"sim/room/unit{n}.cc", "")
+            self.source(f"sim/room/unit{n}_test.cc", "")
+        self.assert_clean()
+        self.source("sim/room/one_more.cc", "")
+        self.assert_breach("src/sim/room:1:", "26 units")
+
     def test_a_class_has_at_most_25_methods_and_20_fields(self):
         methods, fields = "  void F(int a, int b) const;\n", "  int a_ = 0;\n"
         self.source("sim/world.h", f"class World {{\n{methods * 25}{fields * 20}}};\n")

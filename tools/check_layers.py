@@ -8,6 +8,7 @@ what to do.
 - each module's DEPS in its CMakeLists.txt against the same table;
 - that every source, benchmark and fuzzer stands in a CMakeLists.txt, so that no test exists that nobody runs;
 - that nothing is decided by the words of a reason, note or message of ours;
+- that a folder has at most 25 units (a source with its header and its test);
 - that a source has at most 450 lines, and a class at most 25 methods and 20 fields by a simple count (tests and testing/ excepted);
 - that a tool with a #! line can be run, and one that can be run has it.
 
@@ -16,6 +17,7 @@ become smaller than its entry must have the entry lowered.
 """
 
 import argparse
+import collections
 import os
 import pathlib
 import re
@@ -118,6 +120,8 @@ MAY_PRINT = {"core/result.h"}
 WORDS_READ = re.compile(r"\b(?:reason|note|message|words|why|problem|missing)_?(?:\(\))?\s*(?:\.|->)\s*(?:starts_with|ends_with|find|rfind|contains)\s*\((?!\s*')")
 
 MOST_LINES = 450
+# A source, its header and its test are one unit.
+MOST_UNITS = 25
 MOST_METHODS = 25
 MOST_FIELDS = 20
 # A struct with few methods is a record: it has as many fields as what it describes.
@@ -326,6 +330,18 @@ def check_programs(root, folder, suffix, call):
             yield source, 1, "is not built", f"add {call}({name} DEPS ...) to {folder}/CMakeLists.txt"
 
 
+def check_rooms(root):
+    """A folder holds as much as a reader takes in at a glance."""
+    units = collections.defaultdict(set)
+    for path in (root / "src").rglob("*"):
+        if path.suffix in (".h", ".cc"):
+            units[path.parent].add(re.sub(r"_(?:test|bench)$", "", path.stem))
+    for folder, names in sorted(units.items()):
+        own = {name for name in names if (folder / f"{name}.h").exists() or (folder / f"{name}.cc").exists()}
+        if len(own) > MOST_UNITS:
+            yield folder, 1, f"holds {len(own)} units", f"a folder has at most {MOST_UNITS}: give those that belong together a room of their own"
+
+
 def check_tree(root):
     """All breaches under root, each "file:line: what: what to do"."""
     found = []
@@ -356,6 +372,8 @@ def check_tree(root):
             add(*breach)
     for line, kind, file, name in exceptions.unused():
         add(root / exceptions.FILE, line, f"{kind} {file}{' ' + name if name else ''} is not there any more", "take the line away")
+    for breach in check_rooms(root):
+        add(*breach)
     for breach in check_run_bits(root):
         add(*breach)
     for breach in check_programs(root, "bench", "_bench.cc", "sharewell_bench"):

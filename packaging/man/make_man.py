@@ -40,7 +40,7 @@ def main(program, folder):
     folder, own = pathlib.Path(folder), pathlib.Path(program).name
     folder.mkdir(parents=True, exist_ok=True)
     version = said(program, "--version").split()[1]
-    begins, rest = sections(said(program, "--help"))
+    begins, rest = sections(said(program, "help", "--all"))
     commands = [line.split()[0] for heading, text in rest if heading not in ("options", "example", "examples")
                 for line in text.split("\n") if re.match(r"  \S", line)]
     names = ", ".join(f"{own}-{command}(1)" for command in commands)

@@ -170,13 +170,14 @@ Result<ExitCode> RunCommand(const Program& program, const CommandEntry& entry,
 
 Result<ExitCode> Dispatch(const Program& program, const std::vector<std::string>& args) {
   if (args.empty()) {
-    WriteErr(ProgramHelp(program));
+    WriteErr(ProgramHelp(program, false));
     return kUsage;
   }
   const std::string& first = args.front();
-  if (first == "-h" || first == "--help") return Print(ProgramHelp(program));
+  if (first == "-h" || first == "--help") return Print(ProgramHelp(program, false));
   if (first == "help") {
-    if (args.size() == 1) return Print(ProgramHelp(program));
+    if (args.size() == 1) return Print(ProgramHelp(program, false));
+    if (args[1] == "--all") return Print(ProgramHelp(program, true));
     return Dispatch(program, {args[1], "--help"});
   }
   if (first == "--version") return Print(fmt::format("{} {}\n", program.name, core::kVersion));

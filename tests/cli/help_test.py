@@ -13,11 +13,12 @@ from program import ProgramTest
 
 class Help(ProgramTest):
     def commands(self):
-        listed = self.succeed("--help").split("[options]\n\n")[1].split("options:\n")[0]
+        listed = self.succeed("help", "--all").split("[options]\n\n")[1].split("options:\n")[0]
         return re.findall(r"^  (\S+)", listed, re.M)
 
     def test_program(self):
         self.assert_golden("help.txt", self.succeed("--help"))
+        self.assert_golden("help-all.txt", self.succeed("help", "--all"))
         for same in ("-h", "help"):
             self.assertEqual(self.succeed(same), self.succeed("--help"))
 
@@ -33,7 +34,11 @@ class Help(ProgramTest):
     def test_jobs_come_first(self):
         text = self.succeed("--help")
         self.assertEqual(self.commands()[:4], ["submit", "run", "jobs", "job"])
-        self.assertIn("  jobs         list running and waiting jobs\n", text)
+        self.assertIn("  jobs      list running and waiting jobs\n", text)
+        everyday = re.findall(r"^  ([a-z]\S+)  ", text, re.M)
+        self.assertEqual(len(everyday), 12)
+        self.assertLessEqual(set(everyday), set(self.commands()))
+        self.assertIn(f"`sharewell help --all` lists {len(self.commands()) - 12} more commands.", text)
 
     def test_each_command_has_usage_and_an_example(self):
         self.assertEqual(len(self.commands()), 46)

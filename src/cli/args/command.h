@@ -57,6 +57,8 @@ struct Program {
   std::string_view purpose;                // a sentence
   std::span<const CommandEntry> commands;  // in the order they are shown in
   std::span<const WordHint> hints;
+  // What --help lists; the others come with `help --all`. Empty: it lists all.
+  std::span<const std::string_view> everyday = {};
 };
 
 }  // namespace sharewell::cli

@@ -47,15 +47,26 @@ std::string Names(const CLI::Option& option) {
   return text;
 }
 
+std::vector<CommandEntry> Listed(const Program& program, bool all) {
+  std::vector<CommandEntry> listed;
+  const auto& everyday = program.everyday;
+  for (const CommandEntry& entry : program.commands) {
+    if (all || everyday.empty() ||
+        std::find(everyday.begin(), everyday.end(), entry.name) != everyday.end()) {
+      listed.push_back(entry);
+    }
+  }
+  return listed;
+}
+
 // Each group with its heading, and a blank line after it.
-std::string CommandGroups(const Program& program) {
-  const auto all = program.commands;
+std::string CommandGroups(const std::vector<CommandEntry>& listed) {
   std::size_t left = 0;
-  for (const CommandEntry& entry : all) left = std::max(left, entry.name.size());
+  for (const CommandEntry& entry : listed) left = std::max(left, entry.name.size());
   std::string out;
-  for (auto first = all.begin(); first != all.end();) {
+  for (auto first = listed.begin(); first != listed.end();) {
     const auto last =
-        std::find_if(first, all.end(), [&](const auto& e) { return e.group != first->group; });
+        std::find_if(first, listed.end(), [&](const auto& e) { return e.group != first->group; });
     std::vector<std::pair<std::string, std::string>> rows;
     for (auto entry = first; entry != last; ++entry) rows.emplace_back(entry->name, entry->help);
     out += fmt::format("{}:\n{}\n", first->group, TwoColumns(rows, left));
@@ -66,17 +77,22 @@ std::string CommandGroups(const Program& program) {
 
 }  // namespace
 
-std::string ProgramHelp(const Program& program) {
+std::string ProgramHelp(const Program& program, bool all) {
   const std::string_view example = program.commands.front().example;
+  const auto listed = Listed(program, all);
+  const std::size_t more = program.commands.size() - listed.size();
+  const std::string others =
+      more == 0 ? "" : fmt::format("`{} help --all` lists {} more commands.\n", program.name, more);
   return fmt::format("{}\n\nusage: {} COMMAND [options]\n\n", program.purpose, program.name) +
-         CommandGroups(program) + "options:\n" +
+         CommandGroups(listed) + "options:\n" +
          TwoColumns({{"-h, --help", "show this help, or the help of a command"},
                      {"--version", "show the version"}}) +
          "\nexample:\n" + Indented(example.substr(0, example.find('\n'))) +
          fmt::format(
-             "\n`{} help COMMAND` tells more about a command. Pages that are named docs/... are in "
+             "\n{}`{} help COMMAND` tells more about a command. Pages that are named docs/... are "
+             "in "
              "the\nsources, and in /usr/share/doc/sharewell where the package is installed.\n",
-             program.name);
+             others, program.name);
 }
 
 std::string CommandHelp(const Program& program, const CommandEntry& entry, const CLI::App& app) {

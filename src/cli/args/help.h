@@ -7,7 +7,8 @@
 
 namespace sharewell::cli {
 
-std::string ProgramHelp(const Program& program);
+// All commands, or those of every day.
+std::string ProgramHelp(const Program& program, bool all);
 std::string CommandHelp(const Program& program, const CommandEntry& entry, const CLI::App& app);
 
 }  // namespace sharewell::cli

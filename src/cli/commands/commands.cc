@@ -367,8 +367,12 @@ constexpr WordHint kHints[] = {
     {"train", "; it is `sharewell-lab train`, a program of its own for research"},
 };
 
+constexpr std::string_view kEveryday[] = {"submit", "jobs",   "job",     "why",
+                                          "logs",   "cancel", "top",     "serve",
+                                          "demo",   "doctor", "predict", "simulate"};
+
 constexpr Program kProgram = {"sharewell", "Sharewell makes shared GPU machines share well.",
-                              kCommands, kHints};
+                              kCommands, kHints, kEveryday};
 
 }  // namespace
 

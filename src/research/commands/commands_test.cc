@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 // What every command owes its user, as in `sharewell`.
 TEST(LabCommandTable, EveryCommandHasHelpAnExampleAndTypedFlags) {
-  const std::string help = cli::ProgramHelp(LabProgram());
+  const std::string help = cli::ProgramHelp(LabProgram(), true);
   for (const cli::CommandEntry& entry : LabProgram().commands) {
     CLI::App app;
     entry.make()->AddFlags(app);
