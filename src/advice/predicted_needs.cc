@@ -30,14 +30,6 @@ core::Needs NeedsFrom(const PredictionRow& row) {
   return needs;
 }
 
-core::Result<core::Needs> PredictNeeds(const PredictionAsk& ask,
-                                       const catalogue::GpuCatalogue& catalogue,
-                                       const std::optional<std::string>& name) {
-  const auto trained = BuiltinModel();
-  RETURN_IF_ERROR(trained);
-  return PredictNeedsBy(trained->predictor, ask, catalogue, name);
-}
-
 core::Result<core::Needs> PredictNeedsBy(const predict::Predictor& predictor,
                                          const PredictionAsk& ask,
                                          const catalogue::GpuCatalogue& catalogue,

@@ -15,14 +15,9 @@ namespace sharewell::advice {
 // row.ask.model.
 core::Needs NeedsFrom(const PredictionRow& row);
 
-// What the built-in model predicts for `ask`: medians as the profile, the 95 % bounds of memory and
-// cores beside it. `from` names the model file and its batch.
+// What a model predicts for `ask`; `from` names the model file and its batch.
 // `name`: what the user calls the file where ask.model is a copy of it; errors and the needs then
 // name that. Absent: ask.model is the user's own.
-core::Result<core::Needs> PredictNeeds(const PredictionAsk& ask,
-                                       const catalogue::GpuCatalogue& catalogue,
-                                       const std::optional<std::string>& name = std::nullopt);
-// The same by another model.
 core::Result<core::Needs> PredictNeedsBy(const predict::Predictor& predictor,
                                          const PredictionAsk& ask,
                                          const catalogue::GpuCatalogue& catalogue,

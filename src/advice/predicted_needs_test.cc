@@ -24,13 +24,18 @@ class PredictNeedsTest : public ::testing::Test {
     return ask;
   }
 
+  core::Result<core::Needs> Predicted(const PredictionAsk& ask,
+                                      const std::optional<std::string>& name = std::nullopt) const {
+    return PredictNeedsBy(BuiltinModel()->predictor, ask, catalogue, name);
+  }
+
   platform::TestFolder folder;
   catalogue::GpuCatalogue catalogue = catalogue::GpuCatalogue::Builtin();
 };
 
 TEST_F(PredictNeedsTest, MediansAreTheProfileAndBoundsStandBesideIt) {
   const PredictionAsk ask = Ask(kNet);
-  const auto needs = PredictNeeds(ask, catalogue);
+  const auto needs = Predicted(ask);
   ASSERT_TRUE(needs) << needs.error().message;
   EXPECT_EQ(needs->sources.busy, core::Source::kPredicted);
   EXPECT_EQ(needs->from, "'net.json' at batch 32, fp32");
@@ -53,7 +58,7 @@ TEST_F(PredictNeedsTest, MediansAreTheProfileAndBoundsStandBesideIt) {
 }
 
 TEST_F(PredictNeedsTest, ACopyIsCalledByTheUsersName) {
-  const auto needs = PredictNeeds(Ask(kNet), catalogue, "mine/resnet.json");
+  const auto needs = Predicted(Ask(kNet), "mine/resnet.json");
   ASSERT_TRUE(needs) << needs.error().message;
   EXPECT_EQ(needs->profile.workload.name, "resnet");
   EXPECT_EQ(needs->from, "'resnet.json' at batch 32, fp32");
@@ -63,7 +68,7 @@ TEST_F(PredictNeedsTest, WhatFitsOnNoSuchGpuIsSaidAndCanBeSent) {
   PredictionAsk ask = Ask(R"({"inputs":[{"name":"x","shape":["batch",1048576]}],
       "layers":[{"type":"linear","out":1048576}]})");
   ask.batch = 1 << 24;
-  const auto needs = PredictNeeds(ask, catalogue);
+  const auto needs = Predicted(ask);
   ASSERT_TRUE(needs) << needs.error().message;
   EXPECT_THAT(needs->from, HasSubstr(", more GPU memory than H200 has: expect it to run out"));
   EXPECT_LE(needs->gpu_memory_upper->value, 1e15) << "what a server takes";
@@ -71,10 +76,10 @@ TEST_F(PredictNeedsTest, WhatFitsOnNoSuchGpuIsSaidAndCanBeSent) {
 
 TEST_F(PredictNeedsTest, AnErrorNamesTheUsersFileAndNotTheCopy) {
   const PredictionAsk ask = Ask("{");
-  const auto own = PredictNeeds(ask, catalogue);
+  const auto own = Predicted(ask);
   ASSERT_FALSE(own);
   EXPECT_THAT(own.error().message, HasSubstr(ask.model));
-  const auto copy = PredictNeeds(ask, catalogue, "resnet.json");
+  const auto copy = Predicted(ask, "resnet.json");
   ASSERT_FALSE(copy);
   EXPECT_THAT(copy.error().message, AllOf(HasSubstr("'resnet.json'"), Not(HasSubstr(ask.model))));
 }

@@ -8,6 +8,7 @@
 #include "collect/host/memory.h"
 #include "collect/host/perf/perf_events.h"
 #include "collect/host/scan.h"
+#include "core/text/plain_text.h"
 #include "platform/machine/cpu_topology.h"
 
 namespace sharewell::collect {
@@ -20,10 +21,7 @@ class FactList {
  public:
   void Add(std::string_view name, std::string_view value) {
     if (value.empty()) return;
-    std::string text(value.substr(0, kMostFactBytes));
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
-    facts_.emplace_back(std::string(name), std::move(text));
+    facts_.emplace_back(std::string(name), core::PlainText(value.substr(0, kMostFactBytes), " "));
   }
   Facts Take() { return std::move(facts_); }
 

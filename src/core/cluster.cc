@@ -15,7 +15,6 @@ NodeId Cluster::Add(Node node) {
   const NodeId id(nodes_.size());
   node.first_gpu = GpuId(gpu_node_.size());
   gpu_node_.insert(gpu_node_.end(), static_cast<std::size_t>(node.gpus), id);
-  largest_node_ = std::max(largest_node_, node.gpus);
   states_memory_ = states_memory_ || node.memory.has_value();
   if (node.gpus > 0) {
     ByModel& sums = by_model_[node.model.index()];

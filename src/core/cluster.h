@@ -53,7 +53,6 @@ class Cluster {
   std::size_t gpu_count() const { return gpu_node_.size(); }
   NodeId NodeOf(GpuId gpu) const { return gpu_node_[gpu.index()]; }
   GpuModelId ModelOf(GpuId gpu) const { return node(NodeOf(gpu)).model; }
-  int largest_node() const { return largest_node_; }     // most GPUs on one node
   bool states_memory() const { return states_memory_; }  // some node's host memory is known
   // Of the nodes with that GPU model: GPUs in all, most GPUs on one node, and the fewest cores for
   // each GPU where they state their cores.
@@ -71,7 +70,6 @@ class Cluster {
     std::optional<double> cores_a_gpu;
   };
   std::vector<ByModel> by_model_;
-  int largest_node_ = 0;
   bool states_memory_ = false;
 };
 

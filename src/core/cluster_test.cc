@@ -17,7 +17,6 @@ TEST(Cluster, GpusAreNumberedNodeByNode) {
   EXPECT_EQ(cluster.ModelOf(GpuId(4)), GpuModelId(1));
   EXPECT_EQ(cluster.CountOf(GpuModelId(0)), 3);
   EXPECT_EQ(cluster.CountOf(GpuModelId(1)), 3);
-  EXPECT_EQ(cluster.largest_node(), 3);
 }
 
 TEST(Cluster, SumsUpTheNodesOfAModel) {
@@ -49,15 +48,11 @@ TEST(Cluster, GrowsAtItsEnd) {
   EXPECT_EQ(cluster.NodeOf(GpuId(1)), NodeId(0)) << "ids stay";
   EXPECT_EQ(cluster.NodeOf(GpuId(4)), NodeId(1));
   EXPECT_EQ(cluster.node(NodeId(1)).first_gpu, GpuId(2));
-  EXPECT_EQ(cluster.largest_node(), 3);
   EXPECT_EQ(cluster.CountOf(GpuModelId(1)), 3);
   EXPECT_EQ(cluster.CoresAGpu(GpuModelId(1)), 2);
 }
 
-TEST(Cluster, MayBeEmpty) {
-  EXPECT_EQ(Cluster().gpu_count(), 0U);
-  EXPECT_EQ(Cluster().largest_node(), 0);
-}
+TEST(Cluster, MayBeEmpty) { EXPECT_EQ(Cluster().gpu_count(), 0U); }
 
 TEST(Ids, AreInvalidUntilSetAndSortByNumber) {
   EXPECT_FALSE(JobId().valid());

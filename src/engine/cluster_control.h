@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,21 +46,6 @@ inline RunEnd StoppedEnd(std::string message) {
   end.stopped = true;
   end.message = std::move(message);
   return end;
-}
-
-// The answer to List. Runs are kept by job, each with its request and whether it was told that it
-// has started.
-template <class Run>
-RunsListed ListRuns(core::Seconds as_of, const std::map<std::int64_t, Run>& runs,
-                    const std::map<RunId, RunEnd>& ended, std::vector<RunnerNode> nodes) {
-  RunsListed list;
-  list.as_of = as_of;
-  for (const auto& [job, run] : runs) {
-    list.runs.push_back({run.request.id, run.told_started, std::nullopt});
-  }
-  for (const auto& [id, end] : ended) list.runs.push_back({id, true, end});
-  list.nodes = std::move(nodes);
-  return list;
 }
 
 }  // namespace sharewell::engine

@@ -1,5 +1,4 @@
-// How a server is put together, part by part; what belongs to one kind of server is told in
-// server_local.cc and server_clusters.cc.
+// How a server is put together, part by part; what one kind of server alone has is its backend's.
 #include "server/server.h"
 
 #include <fmt/format.h>
@@ -54,10 +53,8 @@ Server::Parts::~Parts() {
   if (step_reader) step_reader->Stop();
   if (service) service->Stop();
   serving = nullptr;
-  if (predictions) predictions->Stop();
-  if (kube) kube->StopPredicting();
+  if (backend) backend->Stop();
   learner.reset();  // nobody asks it any more; it may tell one thing more, to nobody
-  watch.reset();
   if (writer) writer->Stop();
 }
 
@@ -89,18 +86,19 @@ void Server::Parts::MakeWriter() {
 }
 
 Result<void> Server::Parts::MakeAdvisor() {
+  const BackendFace& face = backend->face();
   auto made = ServerAdvisor::New(
-      machine.cluster, catalogue, *profiles, *jobs,
+      face.machine.cluster, catalogue, *profiles, *jobs,
       {.policy = options.policy,
        .max_slowdown = options.max_slowdown,
        .match_patience = options.match_patience,
-       .sm_shares = slurm || kube || KeepsShares(),
-       .pauses_runs = runner && runner->WhyNoPause().empty(),
+       .sm_shares = face.keeps_sm_shares,
+       .pauses_runs = face.pauser != nullptr && face.pauser->WhyNoPause().empty(),
        .pause_after = options.pause_gap,
        .project_shares = core::SharesOf(settings->projects()),
        .projects_reclaim = core::Reclaim(settings->projects()),
        .say = options.say,
-       .check_images = runner ? std::function<Result<void>()>(CheckContainerRuntime) : nullptr,
+       .check_images = face.check_images,
        .learn = [this](store::KeptRun run) { learner->KeepRun(std::move(run)); }});
   RETURN_IF_ERROR(made);
   advisor = std::move(*made);
@@ -108,13 +106,14 @@ Result<void> Server::Parts::MakeAdvisor() {
 }
 
 void Server::Parts::MakeService() {
+  const BackendFace& face = backend->face();
   StepReader::Options read;
-  if (runner) {
+  if (face.logs != nullptr) {
     read.folder = [state = options.state, store = jobs->Id()](const core::JobRecord& job) {
       return engine::LogFolder(state, store, job.user.uid, job.number);
     };
   }
-  const auto& models = machine.cluster.models();
+  const auto& models = face.machine.cluster.models();
   read.usual_gpu = models.empty() ? "H200" : models.front().name;
   step_reader = std::make_unique<StepReader>(*learner, catalogue, std::move(read));
   control::ServiceOptions with;
@@ -122,32 +121,21 @@ void Server::Parts::MakeService() {
   with.grace = options.grace;
   with.alone = !policy::SharesGpus(options.policy);
   with.pause_gap = options.pause_gap;
-  with.simulated_cores = machine.simulated_cores;
+  with.simulated_cores = face.machine.simulated_cores;
   with.say = options.say;
-  if (options.slurm) {
-    with.no_submissions =
-        "this server places the jobs of a Slurm cluster: submit with sbatch, or with `sharewell "
-        "sbatch` where it runs in user mode";
-  }
-  if (options.kubernetes) {
-    with.no_submissions = fmt::format(
-        "this server binds the pods of a Kubernetes cluster: make a pod with schedulerName {}",
-        options.kubernetes->scheduler);
-  }
+  with.no_submissions = face.no_submissions;
   with.user_name = platform::UserName;
   with.limits.of = [this](const core::Account& who) { return settings->LimitsOf(who); };
   with.alone_until_known = [this](const core::Account& who) {
     return settings->UnknownOf(who.uid).alone;
   };
-  engine::ClusterRunner* const cluster = AnyCluster();
   with.limits.projects = settings->projects();
-  with.limits.of_a_manager = cluster != nullptr;
-  with.foreign_queue = cluster;
-  with.pauser = runner.get();
+  with.limits.of_a_manager = face.foreign_queue != nullptr;
+  with.foreign_queue = face.foreign_queue;
+  with.pauser = face.pauser;
   with.told_reader = step_reader.get();
-  engine::Runner& any = cluster != nullptr ? static_cast<engine::Runner&>(*cluster) : *runner;
-  service = std::make_unique<control::Service>(machine.cluster, machine.gpus, any, *advisor, *jobs,
-                                               with, AnyMonitor());
+  service = std::make_unique<control::Service>(backend->cluster(), face.machine.gpus, *face.runner,
+                                               *advisor, *jobs, with, face.monitor);
   serving = service.get();
 }
 
@@ -178,10 +166,10 @@ Result<void> Server::Parts::MakeApi() {
   api_options.openapi = platform::EmbeddedOpenApi();
   api_options.page = DashboardFiles();
   api_options.dashboard = [this] { return DashboardAddress(options, *http); };
-  StudyParts parts{&machine,
+  StudyParts parts{&backend->face().machine,
                    &catalogue,
                    service.get(),
-                   watch.get(),
+                   backend->face().watch,
                    learner.get(),
                    advisor.get(),
                    options.store,
@@ -206,10 +194,10 @@ void Server::Parts::MakeKeepers() {
     const control::JobPtr job = service->board().Find(number);
     return job != nullptr && !core::IsOver(job->phase);
   };
-  if (runner) {
+  if (engine::LogLedger* ledger = backend->face().logs) {
     keeper = std::make_unique<engine::LogKeeper>(
-        options.state,
-        engine::LogOwners{.store = jobs->Id(), .live = is_live, .ledger = &runner->ledger()}, logs);
+        options.state, engine::LogOwners{.store = jobs->Id(), .live = is_live, .ledger = ledger},
+        logs);
   }
   job_keeper =
       std::make_unique<JobKeeper>([place = options.store] { return store::OpenKeptJobs(place); },
@@ -219,6 +207,24 @@ void Server::Parts::MakeKeepers() {
                                       return std::nullopt;  // nobody here: it goes with the year
                                     return settings->LimitsOf(*account).kept_bytes;
                                   });
+}
+
+// At the first start on a machine; nobody waits for it.
+void Server::Parts::Calibrate() {
+  calibration = std::jthread([this] {
+    const auto speed = measure::MeasureHostSpeed();
+    if (!speed) {
+      return options.say(fmt::format(
+          "what the host's memory moves was not measured: {}; `sharewell doctor --calibrate` "
+          "tries again",
+          speed.error().message));
+    }
+    if (auto kept = measure::KeepHostSpeed(options.state, measure::MachineKey(), *speed); !kept) {
+      options.say(fmt::format("host: {}", kept.error().message));
+    }
+    service->SetMemoryBandwidth(speed->memory_bandwidth);
+    options.say("host: " + measure::InWords(*speed));
+  });
 }
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -232,42 +238,38 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
       options.settings,
       SettingsOptions{.own_uid = ::geteuid(), .admin_group = options.admin_group});
   parts->catalogue = catalogue::GpuCatalogue::Builtin();
-  if (!options.slurm && !options.kubernetes) {
-    auto machine = FindMachine({.gpus = options.gpus, .nvml_library = collect::GivenNvmlLibrary()},
-                               parts->catalogue);
-    RETURN_IF_ERROR(machine);
-    parts->machine = std::move(*machine);
-  }
+  auto backend = NewBackend(parts->options, parts->catalogue);
+  RETURN_IF_ERROR(backend);
+  parts->backend = std::move(*backend);
   RETURN_IF_ERROR(parts->OpenStores());
   RETURN_IF_ERROR(parts->MakeLearner());
-  // Simulated GPUs contend for nothing on this host, and without GPUs nobody gives way.
-  const auto host = parts->HasRealGpus()
-                        ? measure::KeptHostSpeed(options.state, measure::MachineKey())
-                        : std::nullopt;
-  if (host) parts->machine.cluster.ShareOutMemoryBandwidth(host->memory_bandwidth);
-  RETURN_IF_ERROR(options.slurm        ? parts->MakeSlurm()
-                  : options.kubernetes ? parts->MakeKubernetes()
-                                       : parts->MakeRunner());
+  RETURN_IF_ERROR(
+      parts->backend->Open({*parts->settings, *parts->jobs, *parts->learner,
+                            parts->end_runs ? std::optional(parts->Owner()) : std::nullopt}));
   // Once the runner has found where groups can be made: it gives the controllers on.
   (void)platform::BoundOwnMemory(platform::OwnMemoryBound());
   RETURN_IF_ERROR(parts->MakeAdvisor());
   parts->MakeWriter();
-  if (parts->runner) parts->MakeWatch();
+  const auto put = [writer = parts->writer.get()](const std::shared_ptr<const core::Batch>& batch) {
+    writer->Put(batch);
+  };
+  JobWatchOptions look;
+  look.sample = put;
+  look.strangers_changed = [&serving = parts->serving] {
+    if (control::Service* told = serving) told->LookAgain();
+  };
+  parts->backend->Watch(std::move(look));
   parts->MakeService();
   // The doors are taken before the queue moves: where one is not to be had, nothing has happened.
   RETURN_IF_ERROR(parts->MakeApi());
   RETURN_IF_ERROR(parts->service->Start());
   parts->http->Start();
-  parts->neighbours = std::make_unique<NeighbourSampler>(
-      *parts->service,
-      [writer = parts->writer.get()](const std::shared_ptr<const core::Batch>& batch) {
-        writer->Put(batch);
-      });
-  if (parts->HasRealGpus() && !host) parts->Calibrate();
+  parts->neighbours = std::make_unique<NeighbourSampler>(*parts->service, put);
+  if (parts->backend->face().measure_host) parts->Calibrate();
   parts->MakeKeepers();
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
-bool Server::HasGpus() const { return !parts_->machine.gpus.empty(); }
+bool Server::HasGpus() const { return !parts_->backend->face().machine.gpus.empty(); }
 
 }  // namespace sharewell::server

@@ -11,7 +11,6 @@
 #include "core/units.h"
 #include "http/http_server.h"
 #include "policy/options.h"
-#include "server/kubernetes/kube_cluster.h"
 #include "server/settings/settings_file.h"
 #include "server/settings/state_folder.h"
 
@@ -22,6 +21,16 @@ struct SlurmOptions {
   std::string partition;   // empty: all
   bool user_mode = false;  // places one's own jobs, which needs no admin rights
   bool dry_run = false;    // decide and log, touch nothing
+};
+
+// A Kubernetes cluster whose pods are bound here.
+struct KubernetesOptions {
+  std::string scheduler = "sharewell";  // pods with this schedulerName
+  std::string name_space = {};          // of this namespace alone; empty: of all
+  std::string kubeconfig = {};          // empty: $KUBECONFIG, the service account, ~/.kube/config
+  std::string context = {};             // empty: the kubeconfig's current one
+  // Where the Lease is by which one of several replicas leads; empty: there is but this one.
+  std::string lease_namespace = {};
 };
 
 struct ServerOptions {
@@ -45,6 +54,8 @@ struct ServerOptions {
   // What goes wrong and comes right again while it runs. Any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::optional<KubernetesOptions> kubernetes = {};  // with this or `slurm` no job runs here
+
+  const std::string& AgentsStore() const { return agents_store.empty() ? store : agents_store; }
 };
 
 class Server {

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "core/text/quoted.h"
-#include "platform/clock/wall_clock.h"
+#include "engine/local/linux_runner.h"
 #include "platform/files/trusted_path.h"
 #include "server/server_parts.h"
 
@@ -21,25 +20,6 @@ namespace sharewell::server {
 using core::Result;
 
 namespace {
-
-// When this store first had a server.
-Result<core::UnixMillis> EpochOf(store::JobStore& jobs) {
-  auto kept = jobs.Kept("epoch");
-  RETURN_IF_ERROR(kept);
-  core::UnixMillis epoch = 0;
-  const std::string text = kept->value_or("");
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), epoch);
-  // A wall clock that was set back must not make time negative.
-  if (error == std::errc() && end == text.data() + text.size() && epoch <= platform::UnixNow()) {
-    return epoch;
-  }
-  epoch = platform::UnixNow();
-  store::JobChanges changes;
-  changes.kept.emplace_back("epoch", std::to_string(epoch));
-  changes.may_use_reserve = true;
-  RETURN_IF_ERROR(jobs.Write(changes));
-  return epoch;
-}
 
 // It holds the environments of all users' jobs. One that is made anew is private (OpenSqlite); one
 // of an older version, or that somebody opened up, is made so. True: others could read it till now.
@@ -56,12 +36,6 @@ bool KeepToOneself(const std::string& file) {
 }
 
 }  // namespace
-
-Result<core::Seconds> Server::Parts::Origin() {
-  const auto epoch = EpochOf(*jobs);
-  RETURN_IF_ERROR(epoch);
-  return core::Seconds(static_cast<double>(platform::UnixNow() - *epoch) / 1e3);
-}
 
 // Whoever can change the store or the folders of jobs decides what runs as whom: for root that must
 // be root alone.

@@ -510,6 +510,17 @@ std::vector<engine::RunRequest> FakeSlurmRunner::Recover() {
   }
 }
 
+std::vector<RunEvent> FakeSlurmRunner::Hear(Seconds time) {
+  std::vector<RunEvent> all;
+  const Seconds until = Now() + time;
+  while (Now() < until) {
+    std::vector<RunEvent> some;
+    Wait(until, some);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
 bool FakeSlurmRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& out) {
   for (;;) {
     if (list_every && Now() >= listed_at_ + *list_every) {

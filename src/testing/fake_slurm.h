@@ -139,6 +139,7 @@ class FakeSlurmRunner : public engine::Runner, public engine::ForeignQueue {
   void Change(engine::RunId, const engine::RunBounds&) override {}
   std::vector<engine::RunRequest> Recover() override;
   bool Wait(std::optional<core::Seconds> until, std::vector<engine::RunEvent>& out) override;
+  std::vector<engine::RunEvent> Hear(core::Seconds time);  // all that is told within it
   void Wake() override {}
   void Forget(engine::RunId id) override {
     Do([this, id] { control.Forget(id); });

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/plain_text.h"
 #include "core/text/utf8.h"
 #include "trace/csv.h"
 
@@ -100,9 +101,8 @@ const std::vector<WriteColumn>& WriteColumns() {
 
 std::string WriteCsv(const Trace& trace) {
   std::string out;
-  for (std::string remark : trace.remarks) {
-    std::replace_if(remark.begin(), remark.end(), core::IsControl, ' ');
-    out += "# " + remark + "\n";
+  for (const std::string& remark : trace.remarks) {
+    out += "# " + core::PlainText(remark, " ") + "\n";
   }
   std::vector<const WriteColumn*> columns;
   for (const WriteColumn& column : WriteColumns()) {

@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/text/utf8.h"
+#include "core/text/plain_text.h"
 
 namespace sharewell::api {
 std::string LabelValue(std::string_view value) {
   std::string out;
   while (!value.empty()) {
     const char c = value.front();
-    const std::size_t length = core::CharacterLength(value);
+    const std::size_t length = core::PlainLength(value);
     if (c == '\\' || c == '"') {
       out += '\\';
       out += c;
     } else if (c == '\n') {
       out += "\\n";
-    } else if (length == 0 || (length == 1 && core::IsControl(c))) {
+    } else if (length == 0) {
       out += '?';
     } else {
       out += value.substr(0, length);

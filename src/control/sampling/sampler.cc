@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/result.h"
+#include "core/text/plain_text.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/mutex.h"
 
@@ -37,13 +38,6 @@ nanoseconds InNanos(core::Seconds time) {
 
 core::Seconds InSeconds(nanoseconds time) {
   return core::Seconds(duration_cast<duration<double>>(time).count());
-}
-
-std::string OneLine(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return text;
 }
 
 class RealClock : public Clock {
@@ -153,7 +147,7 @@ void Sampler::Settle(Seat& seat, core::Result<void>&& answer, nanoseconds took, 
   {
     const platform::MutexLock lock(mutex_);
     seat.state.standing = standing;
-    seat.state.problem = answer ? std::string() : OneLine(std::move(answer.error().message));
+    seat.state.problem = answer ? std::string() : core::PlainText(answer.error().message, " ");
     seat.state.last_duration = InSeconds(took);
     ++seat.state.asked;
     seat.state.errors += answer ? 0 : 1;

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <future>
 #include <memory>
 #include <thread>
 
@@ -16,7 +15,6 @@ namespace sharewell::control {
 namespace {
 
 using core::Phase;
-using core::Result;
 
 // Another policy, which also tells how many ids it was shown.
 class CountingPolicy final : public policy::Policy {
@@ -50,16 +48,6 @@ class ServiceIdsTest : public testing::Test {
     EXPECT_TRUE(service_->Start());
   }
 
-  template <class T, class Ask>
-  static Result<T> Wait(Ask ask) {
-    auto promise = std::make_shared<std::promise<Result<T>>>();
-    auto answer = promise->get_future();
-    ask([promise](Result<T> result) { promise->set_value(std::move(result)); });
-    if (answer.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
-      return core::FailedError("no answer");
-    }
-    return answer.get();
-  }
   // The number of the first.
   std::int64_t Submit(std::size_t count, const core::Account& who = kAnn) {
     core::Submission job;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <future>
 #include <memory>
 #include <thread>
 
@@ -16,7 +15,6 @@ namespace sharewell::control {
 namespace {
 
 using core::Phase;
-using core::Result;
 using engine::RunRequest;
 using testing::HasSubstr;
 
@@ -51,16 +49,6 @@ class ServicePausesTest : public testing::Test {
     run.asked = jobs_.jobs.at(number).asked;
     run.gpus = {{0, "GPU-0", "V100"}};
     found_ = {run};
-  }
-  template <class T, class Ask>
-  static Result<T> Wait(Ask ask) {
-    auto promise = std::make_shared<std::promise<Result<T>>>();
-    auto answer = promise->get_future();
-    ask([promise](Result<T> result) { promise->set_value(std::move(result)); });
-    if (answer.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
-      return core::FailedError("no answer");
-    }
-    return answer.get();
   }
   void Submit(bool exclusive = true) {
     core::Submission job;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -69,16 +68,6 @@ class ServiceTest : public testing::Test {
     job.command = {"train"};
     job.gpus = gpus;
     return job;
-  }
-  template <class T, class Ask>
-  static Result<T> Wait(Ask ask) {
-    auto promise = std::make_shared<std::promise<Result<T>>>();
-    auto answer = promise->get_future();
-    ask([promise](Result<T> result) { promise->set_value(std::move(result)); });
-    if (answer.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
-      return core::FailedError("no answer");
-    }
-    return answer.get();
   }
   Result<std::vector<JobPtr>> Submit(std::vector<core::Submission> all,
                                      const core::Account& who = kAnn) {

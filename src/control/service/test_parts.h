@@ -28,6 +28,18 @@
 
 namespace sharewell::control {
 
+// What `ask` answers to the callback that it is given.
+template <class T, class Ask>
+core::Result<T> Wait(Ask ask) {
+  auto promise = std::make_shared<std::promise<core::Result<T>>>();
+  auto answer = promise->get_future();
+  ask([promise](core::Result<T> result) { promise->set_value(std::move(result)); });
+  if (answer.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+    return core::FailedError("no answer");
+  }
+  return answer.get();
+}
+
 // A runner that is played by hand, on the real clock.
 class HandRunner final : public engine::Runner, public engine::Pauser {
  public:

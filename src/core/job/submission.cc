@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/text/utf8.h"
+#include "core/text/plain_text.h"
 
 namespace sharewell::core {
 namespace {
@@ -115,10 +115,9 @@ std::string DisplayName(const Submission& submission) {
   std::string shown;
   std::size_t characters = 0;
   for (std::string_view rest = name; !rest.empty() && characters < kLongestName; ++characters) {
-    const std::size_t length = CharacterLength(rest);
-    const std::string_view character = rest.substr(0, length == 0 ? 1 : length);
-    shown += length == 0 || IsControl(character.front()) ? std::string_view("?") : character;
-    rest.remove_prefix(character.size());
+    const std::size_t length = PlainLength(rest);
+    shown += length == 0 ? std::string_view("?") : rest.substr(0, length);
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return shown;
 }

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/text/utf8.h"
+#include "core/text/plain_text.h"
 
 namespace sharewell::core {
 namespace {
@@ -14,15 +14,6 @@ constexpr std::size_t kQuotedPathCharacters = 255;
 constexpr std::size_t kQuotedEndCharacters = 120;
 constexpr std::size_t kLongestCharacter = 4;  // bytes
 
-// Bytes of the printable character that begins `text`; 0 when there is none.
-std::size_t PrintableLength(std::string_view text) {
-  const std::size_t length = CharacterLength(text);
-  if (length == 1 && IsControl(text[0])) return 0;
-  // C1 controls: a terminal obeys them.
-  if (length == 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0) return 0;
-  return length;
-}
-
 }  // namespace
 
 std::string Quoted(std::string_view value) {
@@ -31,7 +22,7 @@ std::string Quoted(std::string_view value) {
   const std::size_t most = path ? kQuotedPathCharacters : kQuotedCharacters;
   std::size_t characters = 0;
   while (!value.empty() && characters < most) {
-    const std::size_t length = PrintableLength(value);
+    const std::size_t length = PlainLength(value);
     shown += length == 0 ? std::string_view("?") : value.substr(0, length);
     value.remove_prefix(std::max<std::size_t>(length, 1));
     ++characters;
@@ -47,7 +38,7 @@ std::string QuotedEnd(std::string_view value) {
   if (cut) value.remove_prefix(value.size() - looked_at);
   std::vector<std::string_view> characters;
   while (!value.empty()) {
-    const std::size_t length = PrintableLength(value);
+    const std::size_t length = PlainLength(value);
     characters.push_back(length == 0 ? std::string_view("?") : value.substr(0, length));
     value.remove_prefix(std::max<std::size_t>(length, 1));
   }

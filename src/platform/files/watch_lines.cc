@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "core/text/plain_text.h"
+
 namespace sharewell::platform {
 namespace {
 
@@ -51,9 +53,7 @@ void WatchLines::Line(std::string_view line) {
   } else if (line.starts_with("doc ")) {
     Piece(line.substr(4));
   } else if (line.starts_with("off ") && off_.empty()) {
-    off_ = std::string(line.substr(4, kLongestWhy));
-    std::replace_if(
-        off_.begin(), off_.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+    off_ = core::PlainText(line.substr(4, kLongestWhy), " ");
   } else if (line == "by report_step") {
     by_report_step_ = true;
   }

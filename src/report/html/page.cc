@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/text/utf8.h"
+#include "core/text/plain_text.h"
 #include "json/text.h"
 #include "report/text/format.h"
 
@@ -41,38 +41,6 @@ svg [fill="#882255"]{fill:#e06aa0}svg [stroke="#882255"]{stroke:#e06aa0}
 body{max-width:none;margin:0;font-size:10.5pt}figure,tr,pre{break-inside:avoid}h2{break-after:avoid}nav,.d{display:none}
 }
 )";
-
-std::uint32_t CodePoint(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  if (character.size() == 1) return first;
-  std::uint32_t code = first & (0xffU >> (character.size() + 1));
-  for (const char c : character.substr(1)) {
-    code = (code << 6U) | (static_cast<unsigned char>(c) & 0x3fU);
-  }
-  return code;
-}
-
-bool MayStand(std::uint32_t code) {
-  if (code < 0x20) return code == '\n' || code == '\t';
-  if (code >= 0x7f && code <= 0x9f) return false;
-  const bool turns = code == 0x200e || code == 0x200f || code == 0x061c ||
-                     (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  const bool no_character = (code & 0xfffeU) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
-  return !turns && !no_character;
-}
-
-// The whole page, so that nothing can slip by: charts bring text of their own.
-std::string Clean(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = core::CharacterLength(text);
-    const bool stands = length > 0 && MayStand(CodePoint(text.substr(0, length)));
-    out += stands ? text.substr(0, length) : std::string_view("\xef\xbf\xbd");
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
-}
 
 // A name that a saved file may have.
 std::string FileName(std::string_view name) {
@@ -223,7 +191,8 @@ std::string HtmlPage::Take() && {
   }
   page += "<main>\n" + Body() + "</main>\n<footer>\n";
   page += fmt::format("<p>{}</p>\n</footer>\n</body>\n</html>\n", Escaped(made_));
-  return Clean(page);
+  // The whole page, so that nothing can slip by: charts bring text of their own.
+  return core::PlainText(page, "\xef\xbf\xbd", "\n\t");
 }
 
 }  // namespace sharewell::report

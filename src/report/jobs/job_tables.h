@@ -12,6 +12,7 @@
 
 #include "core/job/job_metrics.h"
 #include "core/job/job_record.h"
+#include "core/text/plain_text.h"
 #include "core/units.h"
 #include "report/jobs/job_rows.h"
 
@@ -70,9 +71,7 @@ std::optional<core::Ratio> SpeedAgainstAlone(const core::JobRecord& job);
 // How long it has run, all attempts together; absent: it has not.
 std::optional<core::Seconds> RanFor(const core::JobRecord& job, core::UnixMillis now);
 
-// Text of others as it may stand on a terminal: controls, broken UTF-8 and what turns the direction
-// of writing are replaced by '?'.
-std::string PlainText(std::string_view text);
+using core::PlainText;  // text of others, on a terminal
 // At most `width` characters, the last of them "…" where something is missing.
 std::string CutTo(std::string text, std::size_t width);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/sm_share.h"
-#include "core/text/utf8.h"
 #include "core/text/words.h"
 #include "report/jobs/job_tables.h"
 #include "report/text/format.h"
@@ -62,32 +61,11 @@ std::string WaitsInWords(const JobRecord& job, core::UnixMillis now) {
   return job.expected_start ? text + "; " + StartInWords(*job.expected_start, now) : text;
 }
 
-// Controls of several bytes: C1 (U+009B begins an escape sequence in some terminals), and what
-// breaks lines or turns the direction of writing, so that a name could pose as something else.
-bool IsLongControl(std::string_view character) {
-  if (character.size() == 2) return character[0] == '\xc2' && character[1] < '\xa0';
-  if (character.size() != 3 || character[0] != '\xe2') return false;
-  if (character[1] == '\x80') return character[2] >= '\xa8' && character[2] <= '\xae';
-  return character[1] == '\x81' && character[2] >= '\xa6' && character[2] <= '\xa9';
-}
-
 }  // namespace
 
 bool HasItsPlace(const JobRecord& job) {
   return job.phase == Phase::kStarting || job.phase == Phase::kRunning ||
          job.phase == Phase::kStopping;
-}
-
-std::string PlainText(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = core::CharacterLength(text);
-    const bool shown =
-        length > 0 && !core::IsControl(text.front()) && !IsLongControl(text.substr(0, length));
-    out += shown ? text.substr(0, length) : std::string_view("?");
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
 }
 
 std::string CutTo(std::string text, std::size_t width) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/text/plain_text.h"
 #include "core/text/words.h"
 #include "report/text/json.h"
 #include "report/text/table.h"
@@ -47,13 +48,6 @@ std::string_view StandingWord(Standing standing) {
   return "wrong";
 }
 
-std::string Printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return text;
-}
-
 // A table by section: `word` is the state of a row.
 template <typename Row, typename Word>
 std::string RowsText(const std::vector<Row>& rows, std::size_t width, std::size_t state_width,
@@ -69,10 +63,10 @@ std::string RowsText(const std::vector<Row>& rows, std::size_t width, std::size_
       section = &row.section;
     }
     const std::string pad(longest - DisplayWidth(row.name), ' ');
-    out += fmt::format("  {}{}  {:{}}  {}\n", Printable(row.name), pad, word(row), state_width,
-                       Wrapped(Printable(row.what), width, indent, indent));
+    out += fmt::format("  {}{}  {:{}}  {}\n", core::PlainText(row.name, " "), pad, word(row),
+                       state_width, Wrapped(core::PlainText(row.what, " "), width, indent, indent));
     // On a line of its own and never broken, so that it can be copied.
-    if (!row.mend.empty()) out += fmt::format("      mend: {}\n", Printable(row.mend));
+    if (!row.mend.empty()) out += fmt::format("      mend: {}\n", core::PlainText(row.mend, " "));
   }
   return out;
 }
@@ -145,7 +139,7 @@ std::string Verdict(const std::vector<HealthRow>& rows) {
 
 std::string HealthText(const std::vector<HealthRow>& rows, std::size_t width) {
   return RowsText(EachFactOnce(rows), width, kStateWidth, HealthWord) + "\n" +
-         Wrapped(Printable(Verdict(rows)), width, 0) + "\n";
+         Wrapped(core::PlainText(Verdict(rows), " "), width, 0) + "\n";
 }
 
 std::string HealthJson(const std::vector<HealthRow>& rows) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/text/plain_text.h"
 #include "report/measure/series.h"
 #include "report/text/format.h"
 #include "report/text/table.h"
@@ -21,14 +22,8 @@ constexpr std::size_t kValueWidth = 12;
 constexpr std::size_t kLineWidth = 100;
 constexpr std::size_t kMostCommand = 400;
 
-// What a terminal must not be driven by is shown as '?'.
 std::string Tame(std::string_view text, std::size_t most) {
-  std::string tame(text.substr(0, most));
-  for (char& c : tame) {
-    if (c == '\n' || c == '\t') c = ' ';
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text.size() > most ? tame + "..." : tame;
+  return core::PlainText(text.substr(0, most), " ") + (text.size() > most ? "..." : "");
 }
 
 std::string CommandLine(const std::vector<std::string>& command) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "core/text/plain_text.h"
 #include "report/text/csv.h"
 #include "report/text/format.h"
 #include "report/text/json.h"
@@ -192,16 +193,13 @@ std::string SeriesText(const SeriesRead& series) {
   std::string head = info.key.metric;
   if (!info.key.instance.empty()) head += " " + info.key.instance;
   if (!info.key.job.empty()) head += ", job " + info.key.job;
-  for (char& c : head) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
   std::int64_t samples = 0;
   for (const Bucket& bucket : series.buckets) samples += bucket.samples;
   const std::string unit = RateUnit(info);
   const auto shown = [&](const std::optional<double>& value) {
     return Or(value, [&](double v) { return InUnit(v, unit); });
   };
-  std::string out = fmt::format("{} on {}\n", head, info.key.node);
+  std::string out = fmt::format("{} on {}\n", core::PlainText(head), info.key.node);
   out += fmt::format("  {} samples, {} to {} UTC\n", Number(static_cast<double>(samples), 0),
                      UtcTime(std::max(series.range.from, info.first)),
                      UtcTime(std::min(series.range.to - 1, info.last)));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/result.h"
+#include "core/text/plain_text.h"
 
 namespace sharewell::report {
 namespace {
@@ -70,13 +71,6 @@ std::size_t EndOfWord(std::string_view text, std::size_t most) {
   return DisplayWidth(text.substr(0, whole)) <= most ? whole : end;
 }
 
-std::string Clean(std::string cell) {
-  for (char& c : cell) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return cell;
-}
-
 }  // namespace
 
 std::size_t DisplayWidth(std::string_view text) {
@@ -128,7 +122,7 @@ std::string Wrapped(std::string_view text, std::size_t width, std::size_t indent
 Table::Table(const std::vector<std::pair<std::string, Align>>& columns) {
   std::vector<std::string> headings;
   for (const auto& [heading, align] : columns) {
-    headings.push_back(Clean(heading));
+    headings.push_back(core::PlainText(heading));
     align_.push_back(align);
   }
   rows_.push_back(std::move(headings));
@@ -136,7 +130,7 @@ Table::Table(const std::vector<std::pair<std::string, Align>>& columns) {
 
 void Table::Row(std::vector<std::string> cells) {
   SHAREWELL_CHECK(cells.size() == align_.size());
-  for (std::string& cell : cells) cell = Clean(std::move(cell));
+  for (std::string& cell : cells) cell = core::PlainText(cell);
   rows_.push_back(std::move(cells));
 }
 

@@ -261,13 +261,6 @@ core::Result<OptimalResult> SolveOptimal(const simulation::Scenario& scenario,
   return OptimalResult{ReplayAlone(scenario, times, *best), best->gpu_of};
 }
 
-core::Result<double> OptimalMakespan(const simulation::Scenario& scenario,
-                                     const OptimalOptions& options) {
-  const auto result = SolveOptimal(scenario, options);
-  RETURN_IF_ERROR(result);
-  return *result->summary.makespan;
-}
-
 void SetDistance(const OptimalResult& optimum, simulation::Summary& summary) {
   if (!summary.makespan || !optimum.summary.makespan || *optimum.summary.makespan <= 0) return;
   summary.distance_from_optimal = *summary.makespan / *optimum.summary.makespan - 1;

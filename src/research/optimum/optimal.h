@@ -42,10 +42,6 @@ struct OptimalResult {
 core::Result<OptimalResult> SolveOptimal(const simulation::Scenario& scenario,
                                          const OptimalOptions& options = {});
 
-// Its makespan alone, in seconds.
-core::Result<double> OptimalMakespan(const simulation::Scenario& scenario,
-                                     const OptimalOptions& options = {});
-
 // A usage error that names the policy and says why it cannot solve the scenario: those of
 // SolveOptimal.
 core::Result<void> CheckSolvable(const simulation::Scenario& scenario, std::string_view policy,

@@ -59,9 +59,10 @@ TEST(Optimal, IsWhatTryingAllAssignmentsFinds) {
       const simulation::Scenario s = Small(cluster, std::move(jobs), seed);
       std::vector<double> load(s.cluster.gpu_count(), 0);
       const double expected = BruteForce(s, 0, load);
-      const auto makespan = OptimalMakespan(s);
-      ASSERT_TRUE(makespan) << makespan.error().message;
-      EXPECT_NEAR(*makespan, expected, 1e-6 * expected) << cluster << ", seed " << seed;
+      const auto optimum = SolveOptimal(s);
+      ASSERT_TRUE(optimum) << optimum.error().message;
+      EXPECT_NEAR(*optimum->summary.makespan, expected, 1e-6 * expected)
+          << cluster << ", seed " << seed;
     }
   }
 }
@@ -94,11 +95,11 @@ TEST(Optimal, HostsThatRunShortAreLeftOut) {
       catalogue);
   ASSERT_TRUE(starved) << starved.error().message;
   simulation::Scenario s = Small("1x2xH200", Drawn(5, 3), 3);
-  const auto free = OptimalMakespan(s);
+  const auto free = SolveOptimal(s);
   s.cluster = *starved;
-  const auto same = OptimalMakespan(s);
+  const auto same = SolveOptimal(s);
   ASSERT_TRUE(free && same);
-  EXPECT_NEAR(*free, *same, 1e-6 * *free);
+  EXPECT_NEAR(*free->summary.makespan, *same->summary.makespan, 1e-6 * *free->summary.makespan);
 }
 
 TEST(Optimal, RefusesWhatItCannotSolve) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "core/text/plain_text.h"
 #include "platform/clock/wall_clock.h"
 #include "platform/mutex.h"
 
@@ -90,12 +91,9 @@ class FileLock final : public ServerLock {
   static std::string Text(int file) {
     std::array<char, 200> room{};
     const ssize_t length = ::pread(file, room.data(), room.size(), 0);
-    std::string text(room.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    for (char& c : text) {
-      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-    }
-    return text;
+    std::string_view text(room.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    return core::PlainText(text);
   }
 
   static platform::Mutex mutex_;

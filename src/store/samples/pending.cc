@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text/plain_text.h"
 #include "core/text/quoted.h"
-#include "core/text/utf8.h"
 #include "store/samples/slot.h"
 
 namespace sharewell::store {
@@ -13,13 +13,6 @@ namespace {
 constexpr std::size_t kMostName = 1000;
 constexpr std::size_t kIdleKept = 1024;
 constexpr std::size_t kReserveKept = 256;
-
-// Bytes of the character that begins `text`; 0 when it is none, or a control: PostgreSQL refuses
-// what is not well-formed.
-std::size_t StorableLength(std::string_view text) {
-  const std::size_t length = core::CharacterLength(text);
-  return length == 1 && core::IsControl(text[0]) ? 0 : length;
-}
 
 bool IsStorable(std::string_view name) {
   return name.size() <= kMostName &&
@@ -48,7 +41,8 @@ void IndexName(std::string_view metric, std::string_view instance, std::string_v
 std::string StoredName(std::string_view name) {
   std::string stored;
   while (!name.empty() && stored.size() < kMostName) {
-    const std::size_t length = StorableLength(name);
+    // PostgreSQL refuses what is not well-formed.
+    const std::size_t length = core::PlainLength(name);
     if (stored.size() + length > kMostName) break;
     stored += length == 0 ? std::string_view("?") : name.substr(0, length);
     name.remove_prefix(std::max<std::size_t>(length, 1));

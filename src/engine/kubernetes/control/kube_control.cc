@@ -77,30 +77,9 @@ void KubeControl::TakeVolumes(std::span<const KubeChange> changes) {
   }
 }
 
-void KubeControl::Start(const RunRequest& request) {
-  if (runs_.contains(request.id.job) || ended_.contains(request.id)) return;
-  Run run;
-  run.request = request;
-  run.since = now_;
-  runs_.emplace(request.id.job, std::move(run));
-}
-
-void KubeControl::Stop(RunId id) {
-  const auto found = runs_.find(id.job);
-  if (found == runs_.end() || found->second.request.id != id) return;
-  if (found->second.wanted == Wanted::kNothing) found->second.wanted = Wanted::kStop;
-}
-
-void KubeControl::Cancel(RunId id) {
-  const auto found = runs_.find(id.job);
-  if (found == runs_.end() || found->second.request.id != id) return;
-  if (std::exchange(found->second.wanted, Wanted::kCancel) == Wanted::kCancel) return;
-  if (found->second.step < Step::kBound) return;  // its binding may be under way
-  for (Member& member : found->second.members) member.asked.reset();
-}
-
-void KubeControl::CancelWaiting(std::int64_t job) {
-  if (!runs_.contains(job)) cancel_waiting_.insert(job);
+void KubeControl::AskAgain(Run& run) {
+  if (run.step < Step::kBound) return;  // its binding may be under way
+  for (Member& member : run.members) member.asked.reset();
 }
 
 void KubeControl::Tell(std::int64_t job, std::string words) {
@@ -182,7 +161,6 @@ void KubeControl::SayEvents() {
 Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   now_ = now;
   out_ = &out;
-  for (RunEvent& event : std::exchange(found_, {})) out.push_back(std::move(event));
   const std::string before = problem_;
   failed_ = more_ = no_numbers_ = false;
   problem_.clear();
@@ -220,7 +198,7 @@ Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   if (problem_.empty() != before.empty()) {
     const std::string said = problem_.empty() ? "the API server answers again" : problem_;
     options_.say(said);
-    TellEvent(RunnerNote{said});
+    Tell(RunnerNote{said});
   }
   return NextDue();
 }
@@ -234,11 +212,6 @@ Seconds KubeControl::NextDue() const {
   if (awaited || more || !dirty_.empty()) return now_ + kLookSoon;
   const bool asks = options_.watched || (options_.steps && !runs_.empty());
   return now_ + (asks ? options_.steps_every : kLookAnyway);
-}
-
-void KubeControl::AnswerList() {
-  const auto as_of = std::exchange(list_, std::nullopt);
-  if (as_of) TellEvent(ListRuns(*as_of, runs_, ended_, Nodes()));
 }
 
 }  // namespace sharewell::engine

@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/cluster_control.h"
+#include "engine/cluster_book.h"
 #include "engine/kubernetes/api/kube_driver.h"
 #include "engine/kubernetes/api/kube_records.h"
 #include "engine/kubernetes/api/kube_writes.h"
@@ -70,7 +70,42 @@ struct KubeControlOptions {
   std::function<bool(std::int64_t last)> may_number = {};
 };
 
-class KubeControl : public ClusterControl {
+// One pod of a run, at its place.
+struct KubeMember {
+  std::string uid, node;
+  KubeClaim claim;
+  std::optional<KubePod> last;         // as it was seen last, once it is gone
+  std::optional<core::Seconds> asked;  // its binding, its eviction
+  std::string version;                 // of the pod, when its binding was asked for
+  bool kept = false;                   // its eviction is not allowed now
+};
+
+struct KubeRun : BookedRun {
+  enum class Step : std::uint8_t { kPlace, kClaim, kBind, kBound, kRunning };
+
+  std::vector<KubeMember> members;
+  Step step = Step::kPlace;
+  bool bind_sent = false;
+  std::string stuck;    // told: why it does not begin, or does not leave
+  std::string refused;  // what the API server said last
+};
+
+struct KubeNodeHere : BookedNode {
+  KubeNode kube;
+  std::map<std::string, int> numbers;  // of its GPUs there, by uuid
+  KubeClaims claims;                   // as the API server shows them
+  std::string bad_claims;              // why they cannot be read
+  bool there = false;
+  std::optional<core::Seconds> down_since;
+  std::optional<core::Seconds> asked;  // a change of its claims
+  std::string asked_version;
+  std::map<std::string, core::Seconds> resting;  // claims of nobody, since
+  KubeClaims freed;                              // claims of ours that can go at once
+  std::optional<core::Seconds> dead_since;       // there are claims to be removed
+  bool told_silent = false;                      // no agent is heard there
+};
+
+class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
  public:
   explicit KubeControl(KubeControlOptions options);
 
@@ -85,25 +120,14 @@ class KubeControl : public ClusterControl {
   // May it write? False: another server leads. Nothing is written then.
   void SetLeads(bool leads) { leads_ = leads; }
 
-  // Those that are up, and the GPU models of all; remarks: what is not used, and why. The first
-  // call: later on, events tell what changes.
+  // Those that are up. The first call: later on, events tell what changes.
   std::vector<RunnerNode> Open(core::Seconds now);
-  std::vector<RunnerNode> Nodes() const;
-  std::vector<std::string> Models() const;
-  const std::vector<std::string>& remarks() const { return remarks_; }
   const std::string& problem() const { return problem_; }
   void SetProblem(std::string words) { outside_problem_ = std::move(words); }
 
-  // As Runner has them. Commands are carried out by the next Cycle.
   std::vector<RunRequest> Recover();
-  void Start(const RunRequest& request) override;
-  void Stop(RunId id) override;
-  void Cancel(RunId id) override;
-  void CancelWaiting(std::int64_t job) override;
   void Expect(std::int64_t job) override { expected_.insert(job); }
   void Tell(std::int64_t job, std::string words);
-  void List(core::Seconds as_of) override { list_ = as_of; }
-  void Forget(RunId id) override { ended_.erase(id); }
 
   // All that follows from what was told since. When the next one is due although nothing came.
   core::Seconds Cycle(core::Seconds now, std::vector<RunEvent>& out);
@@ -114,28 +138,10 @@ class KubeControl : public ClusterControl {
   const Written& written() const { return written_; }
 
  private:
-  enum class Step : std::uint8_t { kPlace, kClaim, kBind, kBound, kRunning };
-  enum class Wanted : std::uint8_t { kNothing, kStop, kCancel };
-  // One pod of a run, at its place.
-  struct Member {
-    std::string uid, node;
-    KubeClaim claim;
-    std::optional<KubePod> last;         // as it was seen last, once it is gone
-    std::optional<core::Seconds> asked;  // its binding, its eviction
-    std::string version;                 // of the pod, when its binding was asked for
-    bool kept = false;                   // its eviction is not allowed now
-  };
-  struct Run {
-    RunRequest request;
-    std::vector<Member> members;
-    Step step = Step::kPlace;
-    Wanted wanted = Wanted::kNothing;
-    core::Seconds since;  // in this step
-    bool told_started = false, bind_sent = false;
-    std::string stuck;    // told: why it does not begin, or does not leave
-    std::string refused;  // what the API server said last
-    double steps = 0;     // told
-  };
+  using Step = KubeRun::Step;
+  using Member = KubeMember;
+  using Run = KubeRun;
+  using NodeHere = KubeNodeHere;
   using MembersByNode = std::map<std::string, std::vector<const Member*>>;
   // A job: one pod, or the pods of a group.
   struct Party {
@@ -154,21 +160,6 @@ class KubeControl : public ClusterControl {
     std::optional<core::Seconds> evicted;  // it waits for its owner's next pod since
     bool withdrawn = false;                // told
   };
-  struct NodeHere {
-    KubeNode kube;
-    RunnerNode node;
-    std::map<std::string, int> numbers;  // of its GPUs there, by uuid
-    KubeClaims claims;                   // as the API server shows them
-    std::string bad_claims;              // why they cannot be read
-    bool usable = false, there = false, told_up = false, told = false;
-    std::optional<core::Seconds> down_since;
-    std::optional<core::Seconds> asked;  // a change of its claims
-    std::string asked_version;
-    std::map<std::string, core::Seconds> resting;  // claims of nobody, since
-    KubeClaims freed;                              // claims of ours that can go at once
-    std::optional<core::Seconds> dead_since;       // there are claims to be removed
-    bool told_silent = false;                      // no agent is heard there
-  };
   struct HostUse {
     double cores = 0;
     double memory = 0;
@@ -183,8 +174,8 @@ class KubeControl : public ClusterControl {
   };
 
   // kube_control.cc
-  void TellEvent(RunEvent event) { out_->push_back(std::move(event)); }
-  void AnswerList();
+  using ClusterBook::Tell;
+  void AskAgain(Run& run) override;
   void TakeComplaint(const KubeRequest& request, const KubeAnswer& answer);
   core::Seconds NextDue() const;
   void Put(KubeRequest request, TakeAnswer take = {});
@@ -220,7 +211,7 @@ class KubeControl : public ClusterControl {
   void TellNodes(bool first);
   void TellTaken();
   void TellHostTaken();
-  void Remark(std::string words);
+  void Remark(const std::string& words);
   KubeAmounts UsedOn(const std::string& node, const MembersByNode& members) const;
   bool IsLost(const std::string& node) const;
   void TouchNode(const std::string& name) { touched_.insert(name); }
@@ -271,23 +262,17 @@ class KubeControl : public ClusterControl {
   void SayEvent(const KubePod& pod, const KubeEventWords& words);
 
   const KubeControlOptions options_;
-  core::Seconds now_;
   std::optional<core::Seconds> steps_asked_, watched_asked_;
-  std::vector<RunEvent>* out_ = nullptr;  // of the Cycle under way
   bool current_ = false, leads_ = true, opened_ = false;
   bool newest_eviction_ = true;
   std::map<std::string, KubePod> pods_;                   // by uid: ours, and all that are bound
   std::map<std::string, std::set<std::string>> on_node_;  // bound pods that are not over, by node
-  std::map<std::string, NodeHere> nodes_;                 // with GPUs of ours
   std::map<std::string, KubeVolumeClaim> volume_claims_;  // by "space/name"
   std::map<std::string, KubeVolume> volumes_;
   std::map<std::int64_t, Party> parties_;
   std::map<std::string, std::int64_t> party_of_;  // by uid
   std::map<std::string, std::int64_t> group_;     // that is not complete, by "space/name"
-  std::map<std::int64_t, Run> runs_;
-  std::map<RunId, RunEnd> ended_;  // and not forgotten
-  std::vector<RunEvent> found_;    // by Recover: told by the first Cycle
-  std::set<std::int64_t> expected_, cancel_waiting_;
+  std::set<std::int64_t> expected_;
   std::map<std::int64_t, core::Seconds> cancel_asked_;
   std::set<std::string> joins_;                            // pods that are new, by uid
   std::map<std::string, std::set<std::int64_t>> awaited_;  // parties that were evicted, by owner
@@ -295,14 +280,9 @@ class KubeControl : public ClusterControl {
   std::set<std::int64_t> to_write_;                        // parties whose condition may be old
   std::int64_t next_to_write_ = 0;                         // whose turn it is
   std::set<std::string> touched_;                          // nodes whose pods changed
-  std::map<std::string, core::GivenGpu> gpus_;             // by uuid
-  std::map<std::string, std::string> taken_;               // as told, by uuid
   std::map<std::string, HostUse> host_taken_;              // as told, by node
   std::map<std::string, StartTerms> shapes_;               // where pods of one shape may run
   std::uint64_t terms_version_ = 1, shapes_version_ = 0, told_version_ = 0;
-  std::set<std::string> models_;
-  std::vector<std::string> remarks_;
-  std::optional<core::Seconds> list_;          // to be answered: the last knows of all
   std::vector<Write> writes_;                  // of the Cycle under way, the most urgent first
   std::map<std::string, KubeRequest> events_;  // to be written, by uid: the newest of each pod
   std::deque<std::string> event_turns_;        // their uids

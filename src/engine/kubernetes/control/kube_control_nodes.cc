@@ -12,14 +12,8 @@ namespace sharewell::engine {
 
 using core::Seconds;
 
-void KubeControl::Remark(std::string words) {
-  constexpr std::size_t kMostRemarks = 1000;
-  if (remarks_.size() >= kMostRemarks ||
-      std::find(remarks_.begin(), remarks_.end(), words) != remarks_.end()) {
-    return;
-  }
-  if (opened_) options_.say(words);
-  remarks_.push_back(std::move(words));
+void KubeControl::Remark(const std::string& words) {
+  if (IsNewRemark(words) && opened_) options_.say(words);
 }
 
 // Nodes without our annotation are nobody of ours. GPUs of a node that is up stay what they are.
@@ -61,11 +55,7 @@ void KubeControl::TakeNode(KubeNode node) {
       for (std::size_t i = 0; i < gpus->uuids.size(); ++i) {
         const std::string& uuid = gpus->uuids[i];
         here.numbers[uuid] = gpus->numbers[i];
-        const auto found = gpus_.find(uuid);
-        const int index =
-            found == gpus_.end() ? static_cast<int>(gpus_.size()) : found->second.index;
-        gpus_[uuid] = {index, uuid, model->name};
-        here.node.gpus.push_back(gpus_[uuid]);
+        AddGpu(uuid, model->name, here.node);
       }
     }
   } else if (here.kube.gpus != node.gpus) {
@@ -124,9 +114,9 @@ void KubeControl::TellNodes(bool first) {
     for (const core::GivenGpu& gpu : here.node.gpus) taken_.erase(gpu.uuid);  // it is told anew
     host_taken_.erase(name);
     if (up) {
-      TellEvent(NodeCame{here.node});
+      Tell(NodeCame{here.node});
     } else {
-      TellEvent(
+      Tell(
           NodeWent{here.node.name, here.there ? here.kube.not_ready : "Kubernetes has it no more"});
     }
   }
@@ -140,18 +130,6 @@ std::vector<RunnerNode> KubeControl::Open(Seconds now) {
   TellNodes(true);
   opened_ = true;
   return Nodes();
-}
-
-std::vector<RunnerNode> KubeControl::Nodes() const {
-  std::vector<RunnerNode> up;
-  for (const auto& [name, here] : nodes_) {
-    if (here.told_up) up.push_back(here.node);
-  }
-  return up;
-}
-
-std::vector<std::string> KubeControl::Models() const {
-  return std::vector<std::string>(models_.begin(), models_.end());
 }
 
 // By all pods that are bound there, and by those of ours that are about to be.
@@ -203,19 +181,7 @@ void KubeControl::TellTaken() {
     if (who.empty()) continue;
     for (const core::GivenGpu& gpu : here.node.gpus) taken[gpu.uuid] = who;
   }
-  for (const auto& [uuid, who] : taken) {
-    const auto told = taken_.find(uuid);
-    if (told != taken_.end() && told->second == who) continue;
-    TellEvent(GpuTaken{uuid, who});
-  }
-  for (const auto& [name, here] : nodes_) {
-    if (!here.told_up) continue;  // with its node it is gone, not free
-    for (const core::GivenGpu& gpu : here.node.gpus) {
-      if (!taken_.contains(gpu.uuid) || taken.contains(gpu.uuid)) continue;
-      TellEvent(GpuTaken{gpu.uuid});
-    }
-  }
-  taken_ = std::move(taken);
+  TellChanged(std::move(taken));
 }
 
 // CPUs and memory of pods that are not ours.
@@ -240,7 +206,7 @@ void KubeControl::TellHostTaken() {
     HostUse& told = host_taken_[name];
     if (told == now) continue;
     told = now;
-    TellEvent(HostTaken{name, now.cores, core::Bytes(now.memory)});
+    Tell(HostTaken{name, now.cores, core::Bytes(now.memory)});
   }
 }
 

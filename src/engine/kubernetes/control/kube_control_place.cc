@@ -171,7 +171,7 @@ bool KubeControl::PlaceOne(Run& run, MembersByNode& placed) {
   const std::int64_t job = run.request.id.job;
   const auto found = parties_.find(job);
   if (found == parties_.end()) {
-    TellEvent(JobWithdrawn{job, "Kubernetes has no such pod"});
+    Tell(JobWithdrawn{job, "Kubernetes has no such pod"});
     RunEnd end;
     end.stopped = true;
     end.exit_code = 143;

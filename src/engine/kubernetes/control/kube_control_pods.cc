@@ -217,7 +217,7 @@ void KubeControl::DropParty(std::int64_t number) {
 
 void KubeControl::Withdraw(Party& party, RunId id, std::string why) {
   if (party.told && !std::exchange(party.withdrawn, true)) {
-    TellEvent(JobWithdrawn{id.job, std::move(why)});
+    Tell(JobWithdrawn{id.job, std::move(why)});
   }
 }
 
@@ -231,7 +231,7 @@ void KubeControl::TellExpected() {
       dirty_.insert(number);
       continue;
     }
-    TellEvent(JobWithdrawn{
+    Tell(JobWithdrawn{
         number, "Kubernetes has no pod with this number any more: it was deleted, or made anew"});
   }
 }
@@ -377,7 +377,7 @@ void KubeControl::TellOne(Party& party) {
   if (party.told && party.terms == terms) return;
   if (party.told) {
     party.terms = terms;
-    return TellEvent(TermsChanged{id.job, std::move(terms)});
+    return Tell(TermsChanged{id.job, std::move(terms)});
   }
   const KubePod& first = pods_.at(party.members.front());
   ForeignJob job = SubmissionOf(first, party.words, static_cast<int>(size));
@@ -388,7 +388,7 @@ void KubeControl::TellOne(Party& party) {
   party.told = true;
   party.terms = terms;
   job.terms = std::move(terms);
-  TellEvent(JobSubmitted{id.job, std::move(job)});
+  Tell(JobSubmitted{id.job, std::move(job)});
 }
 
 void KubeControl::TellWaiting() {

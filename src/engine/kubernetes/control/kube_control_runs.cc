@@ -29,7 +29,7 @@ std::string KubeControl::NameOf(const Run& run) const {
 
 void KubeControl::TellStarted(Run& run) {
   if (std::exchange(run.told_started, true)) return;
-  TellEvent(RunStarted{run.request.id});
+  Tell(RunStarted{run.request.id});
 }
 
 // Its pods wait on.
@@ -44,8 +44,8 @@ void KubeControl::Refuse(std::int64_t job, std::string why) {
   }
   runs_.erase(found);
   dirty_.insert(job);
-  if (wanted == Wanted::kNothing) return TellEvent(StartRefused{id, std::move(why)});
-  TellEvent(RunEnded{id, ended_[id] = StoppedEnd("it was stopped before it began")});
+  if (wanted == Wanted::kNothing) return Tell(StartRefused{id, std::move(why)});
+  Tell(RunEnded{id, ended_[id] = StoppedEnd("it was stopped before it began")});
 }
 
 // Its pods are over or gone.
@@ -63,14 +63,14 @@ void KubeControl::EndRun(std::int64_t job, RunEnd end) {
     if (again && !party.owner.uid.empty()) {
       AwaitOwner(party);
       party.terms = TermsOf(party);
-      TellEvent(TermsChanged{job, *party.terms});
+      Tell(TermsChanged{job, *party.terms});
     } else {
       if (again) Withdraw(party, run.request.id, "it was evicted, and nothing makes its pod again");
       DropParty(job);
     }
   }
   ended_[run.request.id] = end;
-  TellEvent(RunEnded{run.request.id, std::move(end)});
+  Tell(RunEnded{run.request.id, std::move(end)});
 }
 
 // It runs on without us.
@@ -188,7 +188,7 @@ void KubeControl::AdvanceBound(std::int64_t job) {
   if (AllOver(run)) return EndRun(job, EndOf(run));
   if (!stuck.empty() && run.wanted == Wanted::kNothing &&
       std::exchange(run.stuck, stuck) != stuck) {
-    TellEvent(RunNote{run.request.id, "it does not begin: " + stuck});
+    Tell(RunNote{run.request.id, "it does not begin: " + stuck});
   }
 }
 
@@ -273,7 +273,7 @@ void KubeControl::TakeStopAnswer(const KubeRequest& request, std::int64_t job, s
     return KeepRun(run, told);
   }
   if (std::exchange(run.stuck, told) == told) return;
-  TellEvent(RunNote{run.request.id, told});
+  Tell(RunNote{run.request.id, told});
 }
 
 // Who decides may choose another one. Of several pods some may be on their way out already: then
@@ -282,7 +282,7 @@ void KubeControl::KeepRun(Run& run, const std::string& why) {
   const bool all = std::all_of(run.members.begin(), run.members.end(),
                                [](const Member& member) { return member.kept; });
   if (!all) {
-    if (std::exchange(run.stuck, why) != why) TellEvent(RunNote{run.request.id, why});
+    if (std::exchange(run.stuck, why) != why) Tell(RunNote{run.request.id, why});
     return;
   }
   run.wanted = Wanted::kNothing;
@@ -291,7 +291,7 @@ void KubeControl::KeepRun(Run& run, const std::string& why) {
     member.kept = false;
     member.asked.reset();
   }
-  TellEvent(StopRefused{run.request.id, why});
+  Tell(StopRefused{run.request.id, why});
 }
 
 // By the claims, which users cannot write. Pods that are bound without one are strangers.
@@ -329,8 +329,7 @@ std::vector<RunRequest> KubeControl::Recover() {
         nodes.push_back(member.node);
       }
       for (const std::string& uuid : claim.gpus) {
-        const auto gpu = gpus_.find(uuid);
-        request.gpus.push_back(gpu == gpus_.end() ? core::GivenGpu{0, uuid, ""} : gpu->second);
+        request.gpus.push_back(GpuNamed(uuid));
       }
       request.cores += claim.cores;
       request.shares = claim.shares;

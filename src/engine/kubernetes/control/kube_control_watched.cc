@@ -53,7 +53,7 @@ void KubeControl::TellWatched() {
     } else if (was_silent) {
       event.why = "its agent is heard: pods may share its GPUs";
     }
-    TellEvent(std::move(event));
+    Tell(std::move(event));
   }
 }
 

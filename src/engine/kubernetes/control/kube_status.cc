@@ -1,5 +1,6 @@
 #include "engine/kubernetes/control/kube_status.h"
 
+#include "core/text/plain_text.h"
 #include "core/text/quoted.h"
 #include "json/value.h"
 
@@ -10,11 +11,7 @@ constexpr std::size_t kMostMessage = 2000;
 
 std::string StatusText(json::Value of, std::string_view key) {
   // A server's words go to a terminal and into logs.
-  std::string out(of[key].Text().value_or("").substr(0, kMostMessage));
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
-  }
-  return out;
+  return core::PlainText(of[key].Text().value_or("").substr(0, kMostMessage), " ");
 }
 
 }  // namespace

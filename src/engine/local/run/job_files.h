@@ -45,7 +45,6 @@ constexpr char kFailedFolder[] = "folder";
 constexpr char kFailedFiles[] = "files";
 constexpr char kFailedExec[] = "exec";
 constexpr char kFailedTerminal[] = "pty";
-constexpr char kFailedSpec[] = "spec";
 
 // What became of a terminal, as `exit` says it.
 constexpr char kTerminalClosed[] = "closed";  // its client went away

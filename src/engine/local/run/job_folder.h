@@ -29,8 +29,6 @@ std::string LogFolder(const std::string& state, const std::string& store, std::u
                       std::int64_t job);
 // Makes it, with what it lies in; one that is there is taken. False: errno says why.
 bool MakeLogFolder(const std::string& folder);
-// Its newest part; empty: nothing was written.
-std::string LogFile(const std::string& folder, LogStream stream);
 // Its parts, oldest first (two at most), each with the offset of its first byte.
 std::vector<std::pair<std::int64_t, std::string>> LogFiles(const std::string& folder,
                                                            LogStream stream);

@@ -53,11 +53,6 @@ std::vector<std::pair<std::int64_t, std::string>> LogFiles(const std::string& fo
   return parts;
 }
 
-std::string LogFile(const std::string& folder, LogStream stream) {
-  const auto parts = LogFiles(folder, stream);
-  return parts.empty() ? std::string() : parts.back().second;
-}
-
 LogPiece ReadLog(const std::string& folder, LogStream stream, std::int64_t offset,
                  std::size_t most) {
   LogPiece piece;

@@ -34,41 +34,9 @@ SlurmControl::SlurmControl(SlurmClient& client, SlurmControlOptions options)
   if (options_.claim && !options_.dry_run) claim_.emplace(*options_.claim);
 }
 
-void SlurmControl::Start(const RunRequest& request) {
-  if (runs_.contains(request.id.job) || ended_.contains(request.id)) return;
-  Run run;
-  run.request = request;
-  run.since = now_;
-  runs_.emplace(request.id.job, std::move(run));
-}
-
-void SlurmControl::Stop(RunId id) {
-  const auto found = runs_.find(id.job);
-  if (found == runs_.end() || found->second.request.id != id) return;
-  if (found->second.wanted == Wanted::kNothing) found->second.wanted = Wanted::kStop;
-}
-
-void SlurmControl::Cancel(RunId id) {
-  const auto found = runs_.find(id.job);
-  if (found == runs_.end() || found->second.request.id != id) return;
-  if (std::exchange(found->second.wanted, Wanted::kCancel) != Wanted::kCancel) {
-    found->second.asked.reset();
-  }
-}
-
-void SlurmControl::CancelWaiting(std::int64_t job) {
-  if (!runs_.contains(job)) cancel_waiting_.insert(job);
-}
-
 void SlurmControl::Expect(std::int64_t job) { known_[job].told = true; }
 
 void SlurmControl::SetTimeLimit(RunId id, Seconds limit) { limits_[id] = limit; }
-
-void SlurmControl::List(Seconds as_of) {
-  list_ = as_of;  // a later one knows of all that an earlier one does
-}
-
-void SlurmControl::Forget(RunId id) { ended_.erase(id); }
 
 // Says it once, and tries again ever more seldom.
 Seconds SlurmControl::Fail(const std::string& message) {
@@ -134,7 +102,7 @@ Result<void> SlurmControl::Look() {
   TellWaiting();
   RETURN_IF_ERROR(AdvanceRuns());
   TellSteps();
-  TellTaken();
+  TellChanged(Taken());
   TellHostTaken();
   AnswerList();
   return {};
@@ -335,29 +303,6 @@ void SlurmControl::TellSteps() {
     running.emplace(job, WatchedRun{run.began, run.request.nodes});
   }
   TellNewSteps(options_.steps(running), runs_, *out_);
-}
-
-// GPUs of jobs that are not ours, and of nodes that take no new jobs while ours run on there.
-void SlurmControl::TellTaken() {
-  std::map<std::string, std::string> taken = Taken();
-  for (const auto& [uuid, who] : taken) {
-    const auto told = taken_.find(uuid);
-    if (told != taken_.end() && told->second == who) continue;
-    Tell(GpuTaken{uuid, who});
-  }
-  for (const auto& [uuid, who] : taken_) {
-    if (taken.contains(uuid)) continue;
-    // With its node it is gone, not free: NodeCame says when it can be used.
-    const auto here = nodes_.find(uuid.substr(0, uuid.find('/')));
-    if (here == nodes_.end() || !here->second.told_up) continue;
-    Tell(GpuTaken{uuid});
-  }
-  taken_ = std::move(taken);
-}
-
-void SlurmControl::AnswerList() {
-  const auto as_of = std::exchange(list_, std::nullopt);
-  if (as_of) Tell(ListRuns(*as_of, runs_, ended_, Nodes()));
 }
 
 }  // namespace sharewell::engine

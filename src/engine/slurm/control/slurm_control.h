@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cluster_control.h"
+#include "engine/cluster_book.h"
 #include "engine/runner.h"
 #include "engine/slurm/control/job_note.h"
 #include "engine/slurm/control/slurm_claim.h"
@@ -65,32 +65,39 @@ struct SlurmControlOptions {
   std::optional<SlurmClaim> claim = {};
 };
 
-class SlurmControl : public ClusterControl {
+struct SlurmRun : BookedRun {
+  enum class Step : std::uint8_t { kPlace, kReleased, kRunning };
+  enum class Place : std::uint8_t { kUnread, kRight, kWrong };  // of one that has begun
+
+  JobNote note;  // with its put, once it was worked out
+  Step step = Step::kPlace;
+  Place place = Place::kUnread;
+  std::optional<core::Seconds> asked;  // a stop, a cancel or a release was last said
+  bool told_stuck = false;
+  core::UnixMillis began = 0;         // when it was seen to run
+  std::optional<core::Seconds> gone;  // since when Slurm does not know it
+  std::int64_t limit_minutes = 0;     // its time limit, where it was extended
+};
+
+struct SlurmNodeHere : BookedNode {
+  SlurmNode slurm;
+  bool plain = false;  // its GPUs have no shards
+};
+
+class SlurmControl : public ClusterBook<SlurmRun, SlurmNodeHere> {
  public:
   // `client` must outlive it.
   SlurmControl(SlurmClient& client, SlurmControlOptions options);
 
   // Reads the nodes. An error too: another server places the jobs.
   core::Result<void> Open();
-  // Those that are up, and the GPU models of all that Slurm has; remarks: what is not used, and
-  // why.
-  std::vector<RunnerNode> Nodes() const;
-  std::vector<std::string> Models() const;
-  const std::vector<std::string>& remarks() const { return remarks_; }
   std::string problem() const { return problem_ ? problem_->words : std::string(); }
   // The last call: another server may begin at once.
   void Leave();
 
-  // As Runner has them. Commands are carried out by the next Cycle, in order.
   core::Result<std::vector<RunRequest>> Recover();
-  void Start(const RunRequest& request) override;
-  void Stop(RunId id) override;
-  void Cancel(RunId id) override;
-  void CancelWaiting(std::int64_t job) override;
   void Expect(std::int64_t job) override;
   void SetTimeLimit(RunId id, core::Seconds limit);
-  void List(core::Seconds as_of) override;
-  void Forget(RunId id) override;
 
   // One look, and all that follows from it. When the next one is due.
   core::Seconds Cycle(core::Seconds now, std::vector<RunEvent>& out);
@@ -99,27 +106,12 @@ class SlurmControl : public ClusterControl {
   core::Seconds DoNow(core::Seconds now, std::vector<RunEvent>& out);
 
  private:
-  enum class Step : std::uint8_t { kPlace, kReleased, kRunning };
-  enum class Place : std::uint8_t { kUnread, kRight, kWrong };  // of one that has begun
-  enum class Wanted : std::uint8_t { kNothing, kStop, kCancel };
+  using Step = SlurmRun::Step;
+  using Run = SlurmRun;
+  using NodeHere = SlurmNodeHere;
   struct Problem {
     std::string words;
     bool other_server = false;  // it places the jobs; else Slurm does not answer as it should
-  };
-  struct Run {
-    RunRequest request;
-    JobNote note;  // with its put, once it was worked out
-    Step step = Step::kPlace;
-    Wanted wanted = Wanted::kNothing;
-    Place place = Place::kUnread;
-    core::Seconds since;                 // in this step
-    std::optional<core::Seconds> asked;  // a stop, a cancel or a release was last said
-    bool told_started = false;
-    bool told_stuck = false;
-    core::UnixMillis began = 0;         // when it was seen to run
-    double steps = 0;                   // told
-    std::optional<core::Seconds> gone;  // since when Slurm does not know it
-    std::int64_t limit_minutes = 0;     // its time limit, where it was extended
   };
   struct Known {
     std::optional<SlurmQueueLine> line;  // absent: it is expected, and was not seen
@@ -137,16 +129,8 @@ class SlurmControl : public ClusterControl {
     core::UnixMillis terms_until = 0;
     std::string home;  // the partition that it was seen in last, of ours
   };
-  struct NodeHere {
-    SlurmNode slurm;
-    RunnerNode node;
-    bool told_up = false;
-    bool usable = false;  // it can be used when it is up
-    bool told = false;    // the service has it, whether it is up or not
-    bool plain = false;   // its GPUs have no shards
-  };
-
   // slurm_control.cc
+  void AskAgain(Run& run) override { run.asked.reset(); }
   core::Seconds NextLook() const;
   core::Result<void> Look();
   core::Result<void> ReadQueue();
@@ -157,11 +141,8 @@ class SlurmControl : public ClusterControl {
   void KeepAloneWithoutRights(ForeignJob& foreign) const;
   bool PutPrediction(const Known& known, ForeignJob& foreign) const;  // false: not known yet
   void TellSteps();
-  void TellTaken();
-  void AnswerList();
   bool Ours(const SlurmJob& job) const;
   void TakeJob(Known& known, SlurmJob job);
-  void Tell(RunEvent event) { out_->push_back(std::move(event)); }
   core::Seconds Fail(const std::string& message);
   void Well();
 
@@ -188,9 +169,8 @@ class SlurmControl : public ClusterControl {
   void TakeGpus(const SlurmNode& node, NodeHere& here);
   void TakePlain(const SlurmJob& job, const NodeHere& here,
                  std::map<std::string, std::string>& taken) const;
-  void Remark(std::string words);
+  void Remark(const std::string& words);
   void RemarkOnAgents();
-  core::GivenGpu GpuNamed(const std::string& uuid) const;
   core::Bytes GpuMemoryOf(const RunRequest& request) const;
   std::map<std::string, int> FreeShards() const;
   bool HasRuns(const std::string& node) const;
@@ -237,27 +217,16 @@ class SlurmControl : public ClusterControl {
 
   SlurmClient& client_;
   const SlurmControlOptions options_;
-  core::Seconds now_;
-  std::vector<RunEvent>* out_ = nullptr;  // of the Cycle under way
-  std::map<std::int64_t, Known> known_;   // by Slurm's id
-  std::map<std::int64_t, Run> runs_;      // at most one of a job at a time
-  std::map<RunId, RunEnd> ended_;         // and not forgotten
-  std::vector<RunEvent> found_;           // by Recover: told by the first Cycle
-  std::set<std::int64_t> cancel_waiting_;
+  std::map<std::int64_t, Known> known_;    // by Slurm's id
+  std::vector<RunEvent> found_;            // by Recover: told by the first Cycle
   std::map<RunId, core::Seconds> limits_;  // to be set
-  std::optional<core::Seconds> list_;      // to be answered
   std::map<std::int64_t, int> at_once_;    // of arrays, by their id
-  std::map<std::string, NodeHere> nodes_;
-  std::map<std::string, core::GivenGpu> gpus_;  // by uuid
-  std::map<std::string, std::string> taken_;    // as told, by uuid
   SlurmStrangers strangers_;
   std::map<std::string, StrangersUse> host_taken_;  // as told, by node
   std::map<std::string, SlurmReservation> reservations_;
   std::map<std::string, core::Seconds> partition_limits_;
   std::uint64_t terms_version_ = 1;
   SlurmShares shares_;
-  std::set<std::string> models_;
-  std::vector<std::string> remarks_;
   std::optional<core::Seconds> nodes_read_, shares_read_;
   core::Seconds again_at_;
   core::Seconds pause_;

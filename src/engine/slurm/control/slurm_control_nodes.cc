@@ -27,10 +27,8 @@ Result<void> SlurmControl::Open() {
   return KeepClaim();
 }
 
-void SlurmControl::Remark(std::string words) {
-  if (std::find(remarks_.begin(), remarks_.end(), words) != remarks_.end()) return;
-  if (nodes_read_) options_.say(words);
-  remarks_.push_back(std::move(words));
+void SlurmControl::Remark(const std::string& words) {
+  if (IsNewRemark(words) && nodes_read_) options_.say(words);
 }
 
 Result<void> SlurmControl::ReadNodes(bool first) {
@@ -103,11 +101,7 @@ void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
   models_.insert(model->name);
   here.node.gpu_memory = model->memory;
   for (const std::string& slot : slots) {
-    const std::string uuid = SlurmGpuUuid(node.name, slot);
-    const auto known = gpus_.find(uuid);
-    const int index = known == gpus_.end() ? static_cast<int>(gpus_.size()) : known->second.index;
-    gpus_[uuid] = {index, uuid, model->name};
-    here.node.gpus.push_back(gpus_[uuid]);
+    AddGpu(SlurmGpuUuid(node.name, slot), model->name, here.node);
   }
 }
 
@@ -140,23 +134,6 @@ void SlurmControl::TakeNode(SlurmNode node, bool first) {
   Tell(NodeWent{here.node.name,
                 fmt::format("{}{}{}", fmt::join(here.slurm.states, "+"),
                             here.slurm.reason.empty() ? "" : ": ", here.slurm.reason)});
-}
-
-std::vector<RunnerNode> SlurmControl::Nodes() const {
-  std::vector<RunnerNode> up;
-  for (const auto& [name, here] : nodes_) {
-    if (here.told_up) up.push_back(here.node);
-  }
-  return up;
-}
-
-std::vector<std::string> SlurmControl::Models() const {
-  return std::vector<std::string>(models_.begin(), models_.end());
-}
-
-core::GivenGpu SlurmControl::GpuNamed(const std::string& uuid) const {
-  const auto found = gpus_.find(uuid);
-  return found == gpus_.end() ? core::GivenGpu{0, uuid, ""} : found->second;
 }
 
 core::Bytes SlurmControl::GpuMemoryOf(const RunRequest& request) const {
@@ -237,6 +214,7 @@ void SlurmControl::TakePlain(const SlurmJob& job, const NodeHere& here,
   }
 }
 
+// GPUs of jobs that are not ours, and of nodes that take no new jobs while ours run on there.
 std::map<std::string, std::string> SlurmControl::Taken() const {
   std::map<std::string, std::string> taken;
   for (const auto& [name, here] : nodes_) {

@@ -208,7 +208,7 @@ Result<bool> SlurmControl::HoldAndClear(std::int64_t job) {
   // As its user does: a job that an admin holds is left alone by the watchdog.
   std::vector<std::string> lines = {"uhold " + name};
   lines.push_back(fmt::format("update JobId={} TresPerNode=", name));
-  if (const Run& run = runs_.at(job); run.place == Place::kWrong) {
+  if (const Run& run = runs_.at(job); run.place == Run::Place::kWrong) {
     // Its note may be lost: then nodes that we had set would be taken for its user's wish.
     lines.push_back(
         fmt::format("update JobId={} ReqNodeList={}", name, fmt::join(run.note.ask.nodes, ",")));
@@ -244,8 +244,9 @@ Result<void> SlurmControl::AdvanceReleased(std::int64_t job) {
   Run& run = runs_.at(job);
   const SlurmQueueLine* line = LineOf(job);
   if (line == nullptr || IsOver(line->phase)) return LookAtEnd(job);
-  if (run.place == Place::kWrong && run.wanted == Wanted::kNothing) return TakeBack(job);
-  if (line->phase == SlurmPhase::kRunning && run.place == Place::kUnread) return {};  // not yet
+  if (run.place == Run::Place::kWrong && run.wanted == Wanted::kNothing) return TakeBack(job);
+  if (line->phase == SlurmPhase::kRunning && run.place == Run::Place::kUnread)
+    return {};  // not yet
   if (HasBegun(line->phase)) {
     if (TakenOver(job, *line)) return {};
     run.step = Step::kRunning;

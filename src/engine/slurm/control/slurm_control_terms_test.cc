@@ -30,16 +30,7 @@ class SlurmControlTermsTest : public ::testing::Test {
     SHAREWELL_CHECK(runner_->control.Open().has_value());
     (void)runner_->Recover();
   }
-  std::vector<RunEvent> Hear(double seconds) {
-    std::vector<RunEvent> all;
-    const Seconds until = slurm_.now() + Seconds(seconds);
-    while (slurm_.now() < until) {
-      std::vector<RunEvent> some;
-      runner_->Wait(until, some);
-      all.insert(all.end(), some.begin(), some.end());
-    }
-    return all;
-  }
+  std::vector<RunEvent> Hear(double seconds) { return runner_->Hear(Seconds(seconds)); }
   // As told last.
   static StartTerms TermsIn(const std::vector<RunEvent>& events, std::int64_t job) {
     StartTerms terms;

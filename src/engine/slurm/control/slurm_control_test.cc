@@ -50,16 +50,7 @@ class SlurmControlTest : public ::testing::Test {
     return request;
   }
   // All that is told within so long.
-  std::vector<RunEvent> Hear(double seconds) {
-    std::vector<RunEvent> all;
-    const Seconds until = slurm_.now() + Seconds(seconds);
-    while (slurm_.now() < until) {
-      std::vector<RunEvent> some;
-      runner_->Wait(until, some);
-      all.insert(all.end(), some.begin(), some.end());
-    }
-    return all;
-  }
+  std::vector<RunEvent> Hear(double seconds) { return runner_->Hear(Seconds(seconds)); }
 
   FakeSlurm slurm_;
   std::unique_ptr<FakeSlurmRunner> runner_;

@@ -68,7 +68,8 @@ Result<void> SlurmControl::LookAtBegun(const std::vector<std::int64_t>& released
   for (const std::int64_t job : released) {
     const SlurmQueueLine* line = LineOf(job);
     Run& run = runs_.at(job);
-    if (line == nullptr || line->phase != SlurmPhase::kRunning || run.place != Place::kUnread) {
+    if (line == nullptr || line->phase != SlurmPhase::kRunning ||
+        run.place != Run::Place::kUnread) {
       continue;
     }
     if (begun.size() == kMostAtOnce) break;
@@ -81,7 +82,7 @@ Result<void> SlurmControl::LookAtBegun(const std::vector<std::int64_t>& released
   for (const SlurmJob& job : *read) {
     if (job.phase != SlurmPhase::kRunning || !runs_.contains(job.id)) continue;
     Run& run = runs_.at(job.id);
-    run.place = LostItsPlace(job, run.note) ? Place::kWrong : Place::kRight;
+    run.place = LostItsPlace(job, run.note) ? Run::Place::kWrong : Run::Place::kRight;
   }
   return {};
 }

@@ -55,15 +55,6 @@ double MedianAbsolutePercentageError(Numbers actual, Numbers predicted) {
   return *core::Quantile(Each(actual, predicted, PercentageError), 0.5);
 }
 
-double RSquared(Numbers actual, Numbers predicted) {
-  const double error = MeanOf(actual, predicted, SquareError);
-  const double mean = MeanOf(actual, actual, [](double a, double) { return a; });
-  const double variance =
-      MeanOf(actual, actual, [mean](double a, double) { return SquareError(a, mean); });
-  if (variance <= 0) return error <= 0 ? 1 : 0;
-  return 1 - error / variance;
-}
-
 core::Ratio Coverage(Numbers actual, Numbers upper) {
   return MeanOf(actual, upper, [](double a, double u) { return a <= u ? 1.0 : 0.0; });
 }

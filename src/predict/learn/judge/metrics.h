@@ -20,10 +20,6 @@ double Rmsle(Numbers actual, Numbers predicted);
 double MeanAbsolutePercentageError(Numbers actual, Numbers predicted);
 double MedianAbsolutePercentageError(Numbers actual, Numbers predicted);
 
-// 1 - squared error / squared error of always saying the mean. Where the actual values do not vary:
-// 1 for exact predictions, else 0.
-double RSquared(Numbers actual, Numbers predicted);
-
 // Share of the rows that are at most `upper`, or within both bounds.
 core::Ratio Coverage(Numbers actual, Numbers upper);
 core::Ratio IntervalCoverage(Numbers actual, Numbers lower, Numbers upper);
