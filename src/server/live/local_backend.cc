@@ -56,7 +56,7 @@ bool KeepsShares(const std::vector<control::GpuView>& gpus) {
   });
 }
 
-std::string GpusInWords(const std::vector<control::GpuView>& gpus) {
+std::string GpusServed(const std::vector<control::GpuView>& gpus) {
   if (gpus.empty()) return "no GPU: CPU-only jobs run here";
   const bool simulated = std::any_of(gpus.begin(), gpus.end(),
                                      [](const control::GpuView& gpu) { return gpu.simulated; });
@@ -144,7 +144,7 @@ Result<void> LocalBackend::Open(const BackendNeeds& needs) {
   face_.logs = &runner_->ledger();
   face_.keeps_sm_shares = KeepsShares(machine.gpus);
   face_.check_images = CheckContainerRuntime;
-  face_.serves = GpusInWords(machine.gpus);
+  face_.serves = GpusServed(machine.gpus);
   return {};
 }
 
