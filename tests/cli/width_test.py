@@ -69,7 +69,8 @@ class Width(ProgramTest):
         cls.addClassCleanup(cls.end)
         (cls.place / "trace.csv").write_text(TWO_JOBS, encoding="utf-8")
         cls.submit("--name", "experiment-bert-large-uncased-lr-0.001", "--", "sleep", "600")
-        cls.submit("--name", "experiment-bert-large-uncased-lr-0.01", "--exclusive", "--", "sleep", "600")
+        # A job has a GPU's part of the cores until it was seen what it uses, for a minute: these two would have all.
+        cls.submit("--name", "experiment-bert-large-uncased-lr-0.01", "--exclusive", "--cpus", "12", "--", "sleep", "600")
         for number in (1, 2):
             cls.server.wait_until(number, "running")
         cls.submit("--name", "lr={lr}", "--array", "lr=" + ",".join(f"0.{i}" for i in range(1, 21)), "--exclusive", "--no-guests", "--",
