@@ -83,7 +83,9 @@ void ExpectAnswers(const Experiment& experiment) {
     EXPECT_FALSE(item.shows.empty()) << item.id;
     EXPECT_TRUE(item.answer.ends_with('.')) << item.id;
     EXPECT_EQ(item.answer.find_first_of("{}"), std::string::npos) << item.id;
-    EXPECT_TRUE(item.command.empty() || item.command.starts_with("sharewell ")) << item.id;
+    EXPECT_TRUE(item.command.empty() || item.command.starts_with("sharewell ") ||
+                item.command.starts_with("sharewell-lab "))
+        << item.id;
   }
   const auto ids = Ids(experiment);
   for (const PaperGrid& grid : experiment.grids) {

@@ -68,6 +68,7 @@ core::Limits UsualLimits(const core::Account& who) {
 
 Result<void> Admission::IsOfItsProject(const core::Submission& job,
                                        const core::Account& who) const {
+  if (limits_.of_a_manager) return {};
   const core::Projects& projects = limits_.projects;
   if (projects.empty()) {
     if (job.project.empty()) return {};
@@ -78,7 +79,7 @@ Result<void> Admission::IsOfItsProject(const core::Submission& job,
   for (const core::ProjectId project : core::ProjectsOf(projects, who.name)) {
     names.push_back(projects[project.index()].name);
   }
-  if (job.project.empty() && names.size() > 1 && !limits_.of_a_manager) {
+  if (job.project.empty() && names.size() > 1) {
     return UsageError("{} is in {} projects, so say which this job counts to: --project {}",
                       who.name, names.size(), fmt::join(names, ", or --project "));
   }
@@ -164,8 +165,13 @@ Result<std::vector<JobRecord>> Admission::Admit(std::span<const core::Submission
     core::SetHold(record, HoldOf(record, first));
     record.believed = advisor_.NeedsOf(who, job);
     if (const core::Projects& projects = limits_.projects; !projects.empty()) {
-      const core::ProjectId its = core::ProjectOf(projects, who.name, job.project);
+      // Who may use an account of the manager's is between it and its users.
+      const auto named = limits_.of_a_manager ? core::ProjectNamed(projects, job.project)
+                                              : std::optional<core::ProjectId>();
+      const core::ProjectId its = named ? *named : core::ProjectOf(projects, who.name, job.project);
       record.asked.project = projects[its.index()].name;
+    } else {
+      record.asked.project.clear();
     }
     if (!job.time_limit && !limits_.of_a_manager && !core::IsNoLimit(most_time.value)) {
       record.asked.time_limit = most_time;

@@ -35,8 +35,8 @@ struct AdmissionLimits {
   std::size_t most_waiting = 100'000;  // jobs in the queue, of all users
   LimitsOf of = UsualLimits;
   core::Projects projects = {};  // empty: there are none
-  // Jobs come from a cluster's manager: nobody can name a project, so the first of theirs counts,
-  // and a job's time is between it and them.
+  // Jobs come from a cluster's manager: the project is the one named as their account there, else
+  // the first of their user's, and a job's time is between it and them.
   bool of_a_manager = false;
 };
 

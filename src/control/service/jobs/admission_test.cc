@@ -199,7 +199,7 @@ TEST_F(AdmissionTest, WhoIsInSeveralProjectsSaysWhich) {
   EXPECT_THAT(none.error().message, HasSubstr("this server has no projects; leave --project out"));
 }
 
-TEST_F(AdmissionTest, AManagersUsersNameNoProjectAndKeepTheirTimes) {
+TEST_F(AdmissionTest, AManagersAccountIsTheProjectOfThatNameAndTimesAreKept) {
   const Admission with{
       {.of = Few,
        .projects = core::WithDefault({{"vision", 0.5, {"bob"}}, {"speech", 0.2, {"bob"}}}),
@@ -208,10 +208,17 @@ TEST_F(AdmissionTest, AManagersUsersNameNoProjectAndKeepTheirTimes) {
       advisor_,
       board_,
       store_};
-  const core::Submission job = Job();
+  core::Submission job = Job();
+  const auto project = [&](const char* account) {
+    job.project = account;
+    const auto records = with.Admit({&job, 1}, kBob, 10, 5);
+    return records ? records->front().asked.project : records.error().message;
+  };
+  EXPECT_EQ(project("speech"), "speech");
+  EXPECT_EQ(project("default"), "default") << "bob is in others, and may use this account";
+  EXPECT_EQ(project("no-project"), "vision");
   const auto records = with.Admit({&job, 1}, kBob, 10, 5);
   ASSERT_TRUE(records);
-  EXPECT_EQ(records->front().asked.project, "vision");
   EXPECT_FALSE(records->front().asked.time_limit);
 }
 

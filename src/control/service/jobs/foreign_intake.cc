@@ -69,6 +69,7 @@ JobRecord ForeignIntake::RecordOf(const engine::JobSubmitted& event) {
     record.user = job.user;
     record.asked = job.asked;
     record.asked.held = true;
+    record.asked.project.clear();
     record.submitted = job.submitted;
     const std::string& why = admitted.error().message;
     const bool fits = parts_.advisor.Check(job.user, job.asked).has_value();

@@ -206,7 +206,11 @@ core::Job JobQueue::NextJob(LiveJob& of) {
   job.id = state.live.GiveId(of);
   job.name = std::to_string(record.number);
   job.user = state.live.UserIdOf(record.user.name);
-  job.project = core::ProjectOf(parts_.projects, record.user.name, record.asked.project);
+  const auto account = parts_.manager != nullptr
+                           ? core::ProjectNamed(parts_.projects, record.asked.project)
+                           : std::optional<core::ProjectId>();
+  job.project =
+      account ? *account : core::ProjectOf(parts_.projects, record.user.name, record.asked.project);
   job.workload = parts_.advisor.WorkloadOf(record.user, record.asked);
   job.gpus = record.asked.gpus;
   job.cores = record.asked.cores;

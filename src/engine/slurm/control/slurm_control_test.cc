@@ -61,6 +61,7 @@ TEST_F(SlurmControlTest, AJobIsToldOnceWithItsOwnersAccountAndWhatItAsksFor) {
     one.admin_comment = "sharewell1 ask=gpus:1,model:v100";
     one.comment = "sharewell max_slowdown=1.5 gpu_memory=8GiB";
     one.cpus = 4;
+    one.account = "speech";
     one.time_limit = Seconds(600);
   });
   slurm_.Submit(1, {}, [](SlurmJob& other) { other.admin_comment = "a note of somebody else's"; });
@@ -71,6 +72,7 @@ TEST_F(SlurmControlTest, AJobIsToldOnceWithItsOwnersAccountAndWhatItAsksFor) {
   EXPECT_EQ(foreign.user, (core::Account{"ann", 1000, 1000, false}));
   EXPECT_EQ(foreign.asked.gpus, 1);
   EXPECT_EQ(foreign.asked.cores, 4);
+  EXPECT_EQ(foreign.asked.project, "speech");
   EXPECT_EQ(foreign.asked.max_slowdown, 1.5);
   EXPECT_EQ(foreign.asked.gpu_memory, core::GiB(8));
   EXPECT_EQ(foreign.asked.time_limit, Seconds(600));

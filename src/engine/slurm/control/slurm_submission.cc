@@ -70,6 +70,7 @@ ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const GpuModel
   // no name to know it by.
   if (!job.script.empty()) asked.script = core::TextOf(core::DigestOf("slurm " + job.script));
   asked.folder = job.folder;
+  asked.project = job.account;  // where there is one of that name
   asked.gpus = note.ask.gpus;
   if (job.cpus > 0) asked.cores = CpusAsked(job, note.ask);
   if (job.memory && job.memory->value > 0) {
