@@ -66,7 +66,7 @@ void EventStreams::Drain() {
     for (auto& [id, listener] : listeners_) {
       if (!listener.live || event->id <= listener.last) continue;
       if (text == nullptr) text = std::make_shared<const std::string>(EventText(*event));
-      Tell(listener, *event, text);
+      Emit(listener, *event, text);
     }
   }
   if (!overrun) return;
@@ -74,7 +74,7 @@ void EventStreams::Drain() {
   for (auto& [id, listener] : listeners_) listener.writer.Close();
 }
 
-void EventStreams::Tell(Listener& listener, const core::Event& event,
+void EventStreams::Emit(Listener& listener, const core::Event& event,
                         std::shared_ptr<const std::string> text) {
   listener.last = event.id;
   if (listener.job != 0 && listener.job != event.job) return;
@@ -82,13 +82,13 @@ void EventStreams::Tell(Listener& listener, const core::Event& event,
   listener.writer.Write(std::move(text));
 }
 
-void EventStreams::TellGap(Listener& listener, std::int64_t next) {
+void EventStreams::EmitGap(Listener& listener, std::int64_t next) {
   core::Event gap;
   gap.id = next - 1;
   gap.kind = "gap";
   gap.text = "what happened before this is no longer kept";
   const std::int64_t job = std::exchange(listener.job, 0);
-  Tell(listener, gap);
+  Emit(listener, gap);
   listener.job = job;
 }
 
@@ -130,11 +130,11 @@ void EventStreams::OnPage(std::uint64_t id, const core::Result<Page>& page) {
   if (!page) return listener.writer.Close();
   const auto& events = page->events;
   if (!events.empty() && events.front().id > listener.last + 1) {
-    TellGap(listener, events.front().id);
+    EmitGap(listener, events.front().id);
   } else if (events.empty() && page->newest < listener.last) {
-    TellGap(listener, page->newest + 1);  // it listened to another store before
+    EmitGap(listener, page->newest + 1);  // it listened to another store before
   }
-  for (const core::Event& event : events) Tell(listener, event);
+  for (const core::Event& event : events) Emit(listener, event);
   if (events.size() < kPage) return GoLive(listener);
   // The next page when the client has taken this one, or at once where it told nothing.
   static const auto kOn = std::make_shared<const std::string>(":\n\n");
@@ -145,9 +145,9 @@ void EventStreams::GoLive(Listener& listener) {
   auto joined = hub_.Join(listener.last, [](const auto&) {});
   hub_.Leave(joined.ticket);
   if (!joined.before.empty() && joined.before.front()->id > listener.last + 1) {
-    TellGap(listener, joined.before.front()->id);
+    EmitGap(listener, joined.before.front()->id);
   }
-  for (const auto& event : joined.before) Tell(listener, *event);
+  for (const auto& event : joined.before) Emit(listener, *event);
   listener.live = true;
 }
 

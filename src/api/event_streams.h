@@ -59,9 +59,9 @@ class EventStreams {
   void CatchUp(std::uint64_t id);
   void OnPage(std::uint64_t id, const core::Result<Page>& page);
   void GoLive(Listener& listener);
-  static void Tell(Listener& listener, const core::Event& event,
+  static void Emit(Listener& listener, const core::Event& event,
                    std::shared_ptr<const std::string> text = nullptr);
-  static void TellGap(Listener& listener, std::int64_t next);
+  static void EmitGap(Listener& listener, std::int64_t next);
 
   http::HttpServer& server_;
   control::EventHub& hub_;

@@ -89,7 +89,7 @@ http::HttpResponse Told(const ApiImpl& api, const core::Account& who, const http
 }
 
 // What the HTTP server counts is asked on its thread.
-void Tell(ApiImpl& api, const core::Account& who, const http::Responder& responder) {
+void Answer(ApiImpl& api, const core::Account& who, const http::Responder& responder) {
   api.server.Post([&api, who, responder] {
     api.Later(responder, [&api, who, responder, use = api.server.UseOf(who.uid)] {
       responder.Answer(Told(api, who, use));
@@ -112,7 +112,7 @@ void ApiImpl::AddLimitsRoute() {
           RefusalAnswer({401, "whose limits? Give a token, or ask through the server's socket"}));
     }
     const std::string name = QueryValue(http::ParseQuery(request.query), "user");
-    if (name.empty() || name == who->name) return Tell(*this, *who, responder);
+    if (name.empty() || name == who->name) return Answer(*this, *who, responder);
     if (!who->admin) {
       return responder.Answer(Problem(403, "the limits of other users are shown to admins alone"));
     }
@@ -121,7 +121,7 @@ void ApiImpl::AddLimitsRoute() {
       return responder.Answer(
           Problem(404, fmt::format("there is no user {} on this machine", core::Quoted(name))));
     }
-    Tell(*this, *other, responder);
+    Answer(*this, *other, responder);
   });
 }
 

@@ -7,7 +7,7 @@ StudyProgress::Entry::~Entry() {
   all_.states_.erase(name_);
 }
 
-void StudyProgress::Entry::Tell(std::size_t part, std::size_t done, std::size_t of) {
+void StudyProgress::Entry::Emit(std::size_t part, std::size_t done, std::size_t of) {
   const platform::MutexLock lock(all_.mutex_);
   StudyState& state = all_.states_[name_];
   state.part = part;

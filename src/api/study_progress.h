@@ -28,7 +28,7 @@ class StudyProgress {
     ~Entry();
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
-    void Tell(std::size_t part, std::size_t done, std::size_t of);
+    void Emit(std::size_t part, std::size_t done, std::size_t of);
 
    private:
     StudyProgress& all_;

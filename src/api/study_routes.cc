@@ -32,7 +32,7 @@ core::Result<WhatIfProgress> Followed(StudyProgress& all, const std::string& nam
   }
   return WhatIfProgress(
       [entry = std::move(entry)](std::size_t policy, std::size_t done, std::size_t of) {
-        entry->Tell(policy, done, of);
+        entry->Emit(policy, done, of);
       });
 }
 

@@ -80,7 +80,7 @@ class ClusterBook : public ClusterControl {
 
   virtual void AskAgain(Run& run) = 0;  // to stop it was said: now it is to be cancelled
 
-  void Tell(RunEvent event) { out_->push_back(std::move(event)); }
+  void Emit(RunEvent event) { out_->push_back(std::move(event)); }
   void AnswerList() {
     const auto as_of = std::exchange(list_, std::nullopt);
     if (!as_of) return;
@@ -91,7 +91,7 @@ class ClusterBook : public ClusterControl {
     }
     for (const auto& [id, end] : ended_) list.runs.push_back({id, true, end});
     list.nodes = Nodes();
-    Tell(std::move(list));
+    Emit(std::move(list));
   }
   bool IsNewRemark(const std::string& words) {
     constexpr std::size_t kMostRemarks = 1000;
@@ -111,15 +111,15 @@ class ClusterBook : public ClusterControl {
     return found == gpus_.end() ? core::GivenGpu{0, uuid, ""} : found->second;
   }
   // `taken`: who else has a GPU now, in words, by its uuid.
-  void TellChanged(std::map<std::string, std::string> taken) {
+  void EmitChanged(std::map<std::string, std::string> taken) {
     for (const auto& [uuid, who] : taken) {
       const auto told = taken_.find(uuid);
-      if (told == taken_.end() || told->second != who) Tell(GpuTaken{uuid, who});
+      if (told == taken_.end() || told->second != who) Emit(GpuTaken{uuid, who});
     }
     for (const auto& [name, here] : nodes_) {
       if (!here.told_up) continue;  // with its node it is gone, not free: NodeCame says more
       for (const core::GivenGpu& gpu : here.node.gpus) {
-        if (taken_.contains(gpu.uuid) && !taken.contains(gpu.uuid)) Tell(GpuTaken{gpu.uuid});
+        if (taken_.contains(gpu.uuid) && !taken.contains(gpu.uuid)) Emit(GpuTaken{gpu.uuid});
       }
     }
     taken_ = std::move(taken);

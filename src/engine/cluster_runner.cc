@@ -70,7 +70,7 @@ bool ClusterRunner::CarryOut(ClusterControl& control) {
   return !commands.empty();
 }
 
-void ClusterRunner::TellAll(std::vector<RunEvent> events, std::string problem) {
+void ClusterRunner::EmitAll(std::vector<RunEvent> events, std::string problem) {
   {
     const platform::MutexLock lock(mutex_);
     problem_ = std::move(problem);

@@ -57,7 +57,7 @@ class ClusterRunner : public Runner, public ForeignQueue {
 
   // For Work.
   bool CarryOut(ClusterControl& control);  // false: there was nothing to do
-  void TellAll(std::vector<RunEvent> events, std::string problem);
+  void EmitAll(std::vector<RunEvent> events, std::string problem);
   bool Ends();
   bool HasCommands();
   // Until then, or until commands have come, and those that come within `gather` of them. False: it

@@ -24,18 +24,18 @@ constexpr Seconds kLong(60);  // no test waits for it, unless it fails
 // Tells of each command by a note.
 class NotingControl : public ClusterControl {
  public:
-  void Start(const RunRequest& request) override { Tell("start", request.id); }
-  void Stop(RunId id) override { Tell("stop", id); }
-  void Cancel(RunId id) override { Tell("cancel", id); }
-  void CancelWaiting(std::int64_t job) override { Tell("cancel waiting", {job, 0}); }
-  void Expect(std::int64_t job) override { Tell("expect", {job, 0}); }
-  void List(Seconds) override { Tell("list", {}); }
-  void Forget(RunId id) override { Tell("forget", id); }
+  void Start(const RunRequest& request) override { Emit("start", request.id); }
+  void Stop(RunId id) override { Emit("stop", id); }
+  void Cancel(RunId id) override { Emit("cancel", id); }
+  void CancelWaiting(std::int64_t job) override { Emit("cancel waiting", {job, 0}); }
+  void Expect(std::int64_t job) override { Emit("expect", {job, 0}); }
+  void List(Seconds) override { Emit("list", {}); }
+  void Forget(RunId id) override { Emit("forget", id); }
 
   std::vector<RunEvent> events;
 
  private:
-  void Tell(const std::string& what, RunId id) {
+  void Emit(const std::string& what, RunId id) {
     events.push_back(RunNote{id, what + " " + std::to_string(id.job)});
   }
 };
@@ -58,7 +58,7 @@ class NotingRunner final : public ClusterRunner {
     int looks = 0;
     while (WaitForCommands(Now() + kLong, Seconds(0.01))) {
       CarryOut(control_);
-      TellAll(std::exchange(control_.events, {}), "look " + std::to_string(++looks));
+      EmitAll(std::exchange(control_.events, {}), "look " + std::to_string(++looks));
     }
   }
   NotingControl control_;

@@ -21,7 +21,7 @@ class ForeignQueue {
   // wait: nothing happens.
   virtual void CancelWaiting(std::int64_t job) = 0;
   // Why that job waits, in words, each time they change: where the manager shows them to its users.
-  virtual void TellWaits(std::int64_t /*job*/, const std::string& /*words*/) {}
+  virtual void ShowReason(std::int64_t /*job*/, const std::string& /*words*/) {}
   // What keeps the manager from being read or told, in words with what to do; empty: nothing. A
   // RunnerNote makes a turn when it changes.
   virtual std::string Problem() = 0;

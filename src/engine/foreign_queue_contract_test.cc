@@ -180,8 +180,8 @@ TEST_P(ForeignQueueContract, CancelWaitingLeavesWhatRuns) {
 
 TEST_P(ForeignQueueContract, WordsForItsUsersChangeNothing) {
   const std::int64_t job = Submitted();
-  side_->queue().TellWaits(job, "waits for a GPU");
-  side_->queue().TellWaits(777, "nobody knows it");
+  side_->queue().ShowReason(job, "waits for a GPU");
+  side_->queue().ShowReason(777, "nobody knows it");
   EXPECT_THAT(AllOf<JobWithdrawn>(Hear(5)), IsEmpty());
   EXPECT_TRUE(side_->Has(job));
 }

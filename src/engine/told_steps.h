@@ -14,7 +14,7 @@ namespace sharewell::engine {
 // `runs`: by job's number, each with a `request` and the `steps` that were told so far. Only what
 // is more than those is news.
 template <class Runs>
-void TellNewSteps(const std::map<std::int64_t, ToldSteps>& told, Runs& runs,
+void EmitNewSteps(const std::map<std::int64_t, ToldSteps>& told, Runs& runs,
                   std::vector<RunEvent>& out) {
   for (const auto& [job, news] : told) {
     const auto found = runs.find(job);

@@ -166,7 +166,7 @@ TEST_F(HostileClientsTest, F19_APortThatAnotherHoldsIsTriedAgain) {
   std::vector<std::string> said;  // the server's thread, and ours after it was stopped
   HttpOptions options;
   options.listen_again = core::Seconds(0.05);
-  options.say = [&](const std::string& line) { said.push_back(line); };
+  options.log = [&](const std::string& line) { said.push_back(line); };
   auto server = HttpServer::Listen({Socket(), {.endpoint = {"127.0.0.1", port}}}, options);
   ASSERT_TRUE(server) << server.error().message;
   (*server)->Route("GET", "/hello", [](const HttpRequest&) { return HttpResponse{}; });

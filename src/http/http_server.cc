@@ -300,7 +300,7 @@ struct HttpServer::Impl final : wire::House {
       if (listener.listens()) continue;
       if (listener.TryAgain()) {
         Watch(listener.fd(), accept_again ? 0U : EPOLLIN, EPOLL_CTL_ADD);
-        if (settings.say) settings.say(fmt::format("listening on {} now", listener.place()));
+        if (settings.log) settings.log(fmt::format("listening on {} now", listener.place()));
       } else {
         listen_again =
             now + milliseconds(static_cast<std::int64_t>(settings.listen_again.value * 1e3));

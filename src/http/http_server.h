@@ -45,7 +45,7 @@ struct HttpOptions {
   // Who finds a place at the socket when it is full for others, beside root and the server's user.
   std::function<bool(const Peer&)> admin = {};
   // What goes wrong and comes right again while it runs; the server's thread.
-  std::function<void(const std::string&)> say = {};
+  std::function<void(const std::string&)> log = {};
   // The answers that the server gives of itself (404, 413 ...); absent: plain text.
   std::function<HttpResponse(int status, const std::string& words)> refusal = {};
 };

@@ -108,7 +108,7 @@ class Composed : public Policy {
       if (options_.projects_reclaim) TakeBackShares(snapshot, memo, plan);
     }
     PlaceCpuJobs(snapshot, memo.cpu_line, memo.ledger, sizing_->CpuJobsGiveWay(), order_->ByUser(),
-                 plan, [&](JobId id, const Reason& reason) { Tell(memo, id, reason, plan); });
+                 plan, [&](JobId id, const Reason& reason) { Note(memo, id, reason, plan); });
     ForgetWaitsOfStarted(plan);
     WakeBy(placement_->WakeAt(ContextOf(snapshot, memo.ledger, memo)), plan);
     if (order_->Preempts()) WakeBy(NextKeyAt(snapshot, *order_, options_, plan), plan);
@@ -180,7 +180,7 @@ class Composed : public Policy {
     return std::binary_search(plan.infeasible.begin(), plan.infeasible.end(), id);
   }
 
-  static void Tell(ComposedMemo& memo, JobId id, const Reason& reason, Plan& plan) {
+  static void Note(ComposedMemo& memo, JobId id, const Reason& reason, Plan& plan) {
     if (id.index() >= memo.told.size()) memo.told.resize(id.index() + 1);
     auto& told = memo.told[id.index()];
     if (told == reason) return;
@@ -216,7 +216,7 @@ class Composed : public Policy {
       if (view.job.preempts && snapshot.staying() > 0) {
         memo.pushers.Refuse(id, *reason);
       } else {
-        Tell(memo, id, *reason, plan);
+        Note(memo, id, *reason, plan);
       }
       return false;
     }
@@ -288,7 +288,7 @@ class Composed : public Policy {
         },
         [&](JobId id) { return Dropped(plan, id); }, memo.ledger, plan);
     for (const auto& [id, reason] : memo.pushers.TakeRefused()) {
-      if (!memo.ledger.planned(id)) Tell(memo, id, reason, plan);
+      if (!memo.ledger.planned(id)) Note(memo, id, reason, plan);
     }
   }
 
@@ -447,7 +447,7 @@ class Composed : public Policy {
     }
     for (const auto& entry : live) {
       const auto it = passed_over.find(entry.id.value);
-      if (it != passed_over.end()) Tell(memo, entry.id, it->second, plan);
+      if (it != passed_over.end()) Note(memo, entry.id, it->second, plan);
     }
   }
 

@@ -16,7 +16,7 @@ std::unique_ptr<ClusterMonitor> NewClusterMonitor(const ServerOptions& options) 
   ClusterMonitorOptions look;
   look.open = [place = options.AgentsStore()] { return store::Open(place); };
   look.wall = [] { return platform::UnixNow(); };
-  look.say = options.say;
+  look.log = options.log;
   return std::make_unique<ClusterMonitor>(std::move(look));
 }
 

@@ -222,7 +222,7 @@ void ClusterMonitor::Impl::Take(const NodeReading& one) {
     const auto found = watched.find(*job);
     if (found == watched.end() || found->second.node != one.node) return;
     if (const auto value = OfAllPods(*job, found->second, one)) {
-      found->second.track.Take({reading.metric, reading.instance, reading.job, *value}, time);
+      found->second.track.Handle({reading.metric, reading.instance, reading.job, *value}, time);
     }
     return;
   }
@@ -231,7 +231,7 @@ void ClusterMonitor::Impl::Take(const NodeReading& one) {
   if (here == on_node.end()) return;
   for (const std::int64_t number : here->second) {
     Watched& job = watched.at(number);
-    if (one.time >= job.since) job.track.Take(reading, time);
+    if (one.time >= job.since) job.track.Handle(reading, time);
   }
 }
 
@@ -304,10 +304,10 @@ void ClusterMonitor::Look() {
   if (!read) {
     in.store.reset();  // opened anew next time
     if (!std::exchange(in.down, true)) {
-      in.options.say("what jobs do cannot be read from the store: " + read.error().message);
+      in.options.log("what jobs do cannot be read from the store: " + read.error().message);
     }
   } else if (std::exchange(in.down, false)) {
-    in.options.say("what jobs do can be read from the store again");
+    in.options.log("what jobs do can be read from the store again");
   }
   std::stable_sort(readings.begin(), readings.end(),
                    [](const auto& a, const auto& b) { return a.time < b.time; });

@@ -28,7 +28,7 @@ struct ClusterMonitorOptions {
   std::function<core::Result<std::unique_ptr<store::Store>>()> open;  // REQUIRED
   std::function<core::UnixMillis()> wall;                             // REQUIRED
   // What goes wrong, and comes right again; each once.
-  std::function<void(const std::string&)> say = [](const std::string&) {};
+  std::function<void(const std::string&)> log = [](const std::string&) {};
   core::Seconds every{2};  // the store is read; 0: by Look alone
   // So late steps are told: agents write every 5 s.
   core::Seconds behind{8};

@@ -52,12 +52,12 @@ class ClusterMonitorTest : public testing::Test {
       return std::make_unique<PartlyAwayStore>(std::move(*whole), away_of_);
     };
     options.wall = [this] { return now_; };
-    options.say = [this](const std::string& line) { said_.push_back(line); };
+    options.log = [this](const std::string& line) { said_.push_back(line); };
     options.every = core::Seconds(0);
     monitor_ = std::make_unique<ClusterMonitor>(std::move(options));
   }
 
-  void Tell(const std::string& node, core::UnixMillis after, const core::Metric& metric,
+  void Emit(const std::string& node, core::UnixMillis after, const core::Metric& metric,
             const std::string& instance, const std::string& job, double value) {
     core::Batch batch;
     batch.time = kBegin + after;
@@ -66,7 +66,7 @@ class ClusterMonitorTest : public testing::Test {
     ASSERT_TRUE(done) << done.error().message;
   }
   void Steps(const std::string& node, core::UnixMillis after, std::int64_t job, double steps) {
-    Tell(node, after, collect::kJobSteps, {}, "slurm/" + std::to_string(job), steps);
+    Emit(node, after, collect::kJobSteps, {}, "slurm/" + std::to_string(job), steps);
   }
   void LookAt(core::UnixMillis after) {
     ASSERT_TRUE(agent_->Sync());
@@ -204,12 +204,12 @@ TEST_F(ClusterMonitorTest, WhatWasReadBeforeTheStoreFailedIsNotLost) {
 
 TEST_F(ClusterMonitorTest, SmActivityIsThatOfTheJobsGpuOnItsNodeAndGrowsStale) {
   monitor_->Began(Job(17, {"n1/g1"}));
-  Tell("n1", 1000, collect::kGpuSm, "0", {}, 0.1);
-  Tell("n1", 1000, collect::kGpuSm, "1", {}, 0.7);
-  Tell("n2", 1000, collect::kGpuSm, "1", {}, 0.9);
-  Tell("n1", 1000, collect::kJobGpuMemory, "1", "slurm/17", 3e9);
-  Tell("n1", 2000, collect::kJobGpuMemory, "1", "slurm/17", 2e9);
-  Tell("n1", 1000, collect::kJobGpuMemory, "1", "slurm/18", 9e9);
+  Emit("n1", 1000, collect::kGpuSm, "0", {}, 0.1);
+  Emit("n1", 1000, collect::kGpuSm, "1", {}, 0.7);
+  Emit("n2", 1000, collect::kGpuSm, "1", {}, 0.9);
+  Emit("n1", 1000, collect::kJobGpuMemory, "1", "slurm/17", 3e9);
+  Emit("n1", 2000, collect::kJobGpuMemory, "1", "slurm/17", 2e9);
+  Emit("n1", 1000, collect::kJobGpuMemory, "1", "slurm/18", 9e9);
   LookAt(3000);
   const control::JobReading seen = monitor_->Now(17, "n1/g1");
   EXPECT_EQ(seen.sm, 0.7);
@@ -222,8 +222,8 @@ TEST_F(ClusterMonitorTest, SmActivityIsThatOfTheJobsGpuOnItsNodeAndGrowsStale) {
 TEST_F(ClusterMonitorTest, WhatAJobNeedsIsLearntWhileItHasItsGpuToItself) {
   const auto read = [&](int from, int to, double sm) {
     for (int i = from; i < to; ++i) {
-      Tell("n1", i * 1000, collect::kGpuSm, "0", {}, sm);
-      Tell("n1", i * 1000, collect::kJobCores, {}, "slurm/17", 2);
+      Emit("n1", i * 1000, collect::kGpuSm, "0", {}, sm);
+      Emit("n1", i * 1000, collect::kJobCores, {}, "slurm/17", 2);
     }
     LookAt(to * 1000);
   };
@@ -247,8 +247,8 @@ TEST_F(ClusterMonitorTest, WhatAJobNeedsIsLearntWhileItHasItsGpuToItself) {
 TEST_F(ClusterMonitorTest, AJobOnSeveralNodesIsTakenForWhatItDoesOnItsFirst) {
   monitor_->Began(Job(17, {"n1/g0", "n1/g1", "n2/g0"}));
   for (int i = 0; i < 10; ++i) {
-    Tell("n1", i * 1000, collect::kJobCores, {}, "slurm/17", 6);
-    Tell("n2", i * 1000, collect::kJobCores, {}, "slurm/17", 1);
+    Emit("n1", i * 1000, collect::kJobCores, {}, "slurm/17", 6);
+    Emit("n2", i * 1000, collect::kJobCores, {}, "slurm/17", 1);
   }
   LookAt(10'000);
   EXPECT_EQ(monitor_->Seen(17).cpu_cores, 3) << "for each of the two GPUs there";
@@ -268,15 +268,15 @@ class PodsMonitorTest : public ClusterMonitorTest {
 
 TEST_F(PodsMonitorTest, AreKnownByTheNamesThatWereTold) {
   monitor_->Began(Job(17, {"GPU-77"}));
-  Tell("n1", 1000, collect::kGpuSm, "0", {}, 0.1);
-  Tell("n1", 1000, collect::kGpuSm, "1", {}, 0.7);
-  Tell("n1", 1000, collect::kJobGpuMemory, "1", kPod, 3e9);
-  Tell("n1", 1000, collect::kJobGpuMemory, "1", "pod/stranger", 9e9);
-  Tell("n1", 1000, collect::kJobSteps, {}, kPod, 40);
-  Tell("n1", 1000, collect::kJobSteps, {}, "pod/other", 50);  // two of one job on one node
-  Tell("n1", 2000, collect::kJobSteps, {}, kPod, 41);
-  Tell("n1", 1000, collect::kJobSteps, {}, "pod/stranger", 900);
-  Tell("n1", 1000, collect::kJobSteps, {}, "slurm/17", 900);  // a name that it does not go by
+  Emit("n1", 1000, collect::kGpuSm, "0", {}, 0.1);
+  Emit("n1", 1000, collect::kGpuSm, "1", {}, 0.7);
+  Emit("n1", 1000, collect::kJobGpuMemory, "1", kPod, 3e9);
+  Emit("n1", 1000, collect::kJobGpuMemory, "1", "pod/stranger", 9e9);
+  Emit("n1", 1000, collect::kJobSteps, {}, kPod, 40);
+  Emit("n1", 1000, collect::kJobSteps, {}, "pod/other", 50);  // two of one job on one node
+  Emit("n1", 2000, collect::kJobSteps, {}, kPod, 41);
+  Emit("n1", 1000, collect::kJobSteps, {}, "pod/stranger", 900);
+  Emit("n1", 1000, collect::kJobSteps, {}, "slurm/17", 900);  // a name that it does not go by
   LookAt(3000);
   EXPECT_EQ(monitor_->Now(17, "GPU-77").sm, 0.7);
   EXPECT_EQ(monitor_->Now(17, "GPU-77").gpu_memory, core::Bytes(3e9));
@@ -290,10 +290,10 @@ TEST_F(PodsMonitorTest, OfOneJobOnOneNodeAreOneJob) {
   for (int i = 0; i < 12; ++i) {
     for (const char* pod : {kPod, "pod/other"}) {
       const double begun = pod == kPod ? 0 : 1e12;  // one was there before
-      Tell("n1", i * 1000, collect::kJobCores, {}, pod, pod == kPod ? 2 : 4);
-      Tell("n1", i * 1000, collect::kJobResidentBytes, {}, pod, 3e9);
-      Tell("n1", i * 1000, collect::kJobMemoryTrafficBytes, {}, pod, begun + i * 1e9);
-      Tell("n1", i * 1000, collect::kJobGpuMemory, pod == kPod ? "1" : "2", pod, 5e9);
+      Emit("n1", i * 1000, collect::kJobCores, {}, pod, pod == kPod ? 2 : 4);
+      Emit("n1", i * 1000, collect::kJobResidentBytes, {}, pod, 3e9);
+      Emit("n1", i * 1000, collect::kJobMemoryTrafficBytes, {}, pod, begun + i * 1e9);
+      Emit("n1", i * 1000, collect::kJobGpuMemory, pod == kPod ? "1" : "2", pod, 5e9);
     }
   }
   LookAt(12'000);
@@ -306,12 +306,12 @@ TEST_F(PodsMonitorTest, OfOneJobOnOneNodeAreOneJob) {
 }
 
 TEST_F(PodsMonitorTest, StepsOfAPodThatTheJobHadBeforeAreNotItsOwn) {
-  Tell("n1", 1000, collect::kJobSteps, {}, kPod, 900);
+  Emit("n1", 1000, collect::kJobSteps, {}, kPod, 900);
   LookAt(3000);
   EXPECT_EQ(StepsAt(10'000)->steps, 900);
   running_.at(17).names = {"pod/next"};
   EXPECT_FALSE(StepsAt(11'000));
-  Tell("n1", 11'500, collect::kJobSteps, {}, "pod/next", 3);
+  Emit("n1", 11'500, collect::kJobSteps, {}, "pod/next", 3);
   LookAt(12'000);
   EXPECT_EQ(StepsAt(20'000)->steps, 3);
 }
@@ -321,8 +321,8 @@ TEST_F(PodsMonitorTest, OneThatBeganBeforeItsPlaceWasToldIsWatchedFromThenOn) {
   EXPECT_FALSE(monitor_->Now(18, "GPU-78").sm);
   running_[18] = {0, {"n2"}, {"pod/late"}, {{"GPU-78", "n2/0"}}};
   StepsAt(500);
-  Tell("n2", 1000, collect::kGpuSm, "0", {}, 0.6);
-  Tell("n2", 1000, collect::kJobGpuMemory, "0", "pod/late", 2e9);
+  Emit("n2", 1000, collect::kGpuSm, "0", {}, 0.6);
+  Emit("n2", 1000, collect::kJobGpuMemory, "0", "pod/late", 2e9);
   LookAt(2000);
   EXPECT_EQ(monitor_->Now(18, "GPU-78").sm, 0.6);
   EXPECT_EQ(monitor_->Now(18, "GPU-78").gpu_memory, core::Bytes(2e9));

@@ -68,10 +68,10 @@ Result<void> Server::Parts::MakeLearner() {
   learn.given = *std::move(given);
   if (!options.trained.empty()) learn.given_name = options.trained;
   learn.wall = [] { return platform::UnixNow(); };
-  learn.say = options.say;
+  learn.log = options.log;
   learn.tell = [this](const char* kind, const std::string& text) {
-    options.say(text);
-    if (control::Service* told = serving) told->Tell(kind, text);
+    options.log(text);
+    if (control::Service* told = serving) told->Emit(kind, text);
   };
   learner = std::make_unique<Learner>(std::move(learn));
   return {};
@@ -82,7 +82,7 @@ void Server::Parts::MakeWriter() {
   auto opened = store::Open(place);
   writer = std::make_unique<control::StoreWriter>(
       options.node, opened ? std::move(*opened) : nullptr, [place] { return store::Open(place); },
-      options.say);
+      options.log);
 }
 
 Result<void> Server::Parts::MakeAdvisor() {
@@ -97,7 +97,7 @@ Result<void> Server::Parts::MakeAdvisor() {
        .pause_after = options.pause_gap,
        .project_shares = core::SharesOf(settings->projects()),
        .projects_reclaim = core::Reclaim(settings->projects()),
-       .say = options.say,
+       .log = options.log,
        .check_images = face.check_images,
        .learn = [this](store::KeptRun run) { learner->KeepRun(std::move(run)); }});
   RETURN_IF_ERROR(made);
@@ -122,7 +122,7 @@ void Server::Parts::MakeService() {
   with.alone = !policy::SharesGpus(options.policy);
   with.pause_gap = options.pause_gap;
   with.simulated_cores = face.machine.simulated_cores;
-  with.say = options.say;
+  with.log = options.log;
   with.no_submissions = face.no_submissions;
   with.user_name = platform::UserName;
   with.limits.of = [this](const core::Account& who) { return settings->LimitsOf(who); };
@@ -142,7 +142,7 @@ void Server::Parts::MakeService() {
 Result<void> Server::Parts::MakeApi() {
   http::HttpOptions limits;
   limits.refusal = api::Problem;
-  limits.say = options.say;
+  limits.log = options.log;
   limits.admin = [group = options.admin_group](const http::Peer& peer) {
     return group && api::InGroup(peer, *group);
   };
@@ -214,16 +214,16 @@ void Server::Parts::Calibrate() {
   calibration = std::jthread([this] {
     const auto speed = measure::MeasureHostSpeed();
     if (!speed) {
-      return options.say(fmt::format(
+      return options.log(fmt::format(
           "what the host's memory moves was not measured: {}; `sharewell doctor --calibrate` "
           "tries again",
           speed.error().message));
     }
     if (auto kept = measure::KeepHostSpeed(options.state, measure::MachineKey(), *speed); !kept) {
-      options.say(fmt::format("host: {}", kept.error().message));
+      options.log(fmt::format("host: {}", kept.error().message));
     }
     service->SetMemoryBandwidth(speed->memory_bandwidth);
-    options.say("host: " + measure::InWords(*speed));
+    options.log("host: " + measure::InWords(*speed));
   });
 }
 

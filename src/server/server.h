@@ -52,7 +52,7 @@ struct ServerOptions {
   core::Seconds pause_gap{60};  // between two pauses of a job, at least
   std::string trained = {};     // a model file to predict by; empty: the one in the program
   // What goes wrong and comes right again while it runs. Any thread.
-  std::function<void(const std::string&)> say = [](const std::string&) {};
+  std::function<void(const std::string&)> log = [](const std::string&) {};
   std::optional<KubernetesOptions> kubernetes = {};  // with this or `slurm` no job runs here
 
   const std::string& AgentsStore() const { return agents_store.empty() ? store : agents_store; }

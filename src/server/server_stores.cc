@@ -86,7 +86,7 @@ Result<void> Server::Parts::OpenStores() {
   // Again, now that they are there: in /tmp somebody else may have been quicker.
   if (auto ok = CheckPlaces(); !ok) return ok;
   if (file && KeepToOneself(options.store)) {
-    options.say(fmt::format(
+    options.log(fmt::format(
         "others could read {0} till now. It is private from here on, but whoever holds it open can "
         "still read it. To end that, stop the server and run: (umask 077; sqlite3 {0} \"VACUUM "
         "INTO "
@@ -126,7 +126,7 @@ Result<void> Server::Parts::ClaimState() {
   }
   const auto before = OwnerOf(options.state);
   if (before && before->id != jobs->Id()) {
-    options.say(fmt::format("{} was used with another store before ({}); its logs are kept apart",
+    options.log(fmt::format("{} was used with another store before ({}); its logs are kept apart",
                             options.state, before->place));
   }
   return SetOwner(options.state, Owner());

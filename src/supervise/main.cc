@@ -382,7 +382,7 @@ int Run(const char* path) {
     }
     ::poll(nullptr, 0, kWriteEvery);
   }
-  TellClient(self.terminal, CodeOf(self.status), self.stopped || self.failure.where[0] != 0);
+  SendToClient(self.terminal, CodeOf(self.status), self.stopped || self.failure.where[0] != 0);
   return 0;
 }
 

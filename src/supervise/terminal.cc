@@ -283,7 +283,7 @@ void DrainTerminal(Terminal& self, Log& log) {
   for (int i = 0; i < kMostBlocks && ReadPty(self, log); ++i) SendUntil(self, until);
 }
 
-void TellClient(Terminal& self, int code, bool more) {
+void SendToClient(Terminal& self, int code, bool more) {
   if (self.client < 0) return CloseTerminal(self);
   engine::PutFrameHead(self.output, FrameType::kExit, 5);
   engine::PutNumber(self.output + kFrameHead, 4, static_cast<std::uint32_t>(code));

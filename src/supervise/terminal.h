@@ -52,7 +52,7 @@ std::int64_t TerminalWakes(const Terminal& self);
 // few seconds to the client.
 void DrainTerminal(Terminal& self, Log& log);
 // The last word. `more`: the server knows more about this end than the code.
-void TellClient(Terminal& self, int code, bool more);
+void SendToClient(Terminal& self, int code, bool more);
 void CloseTerminal(Terminal& self);
 
 }  // namespace sharewell::supervise

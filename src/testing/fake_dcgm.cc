@@ -168,7 +168,7 @@ std::vector<SampleTime> SamplesAfter(long long since) {
   return samples;
 }
 
-int Tell(unsigned gpu, const std::vector<dcgm::Field>& fields, SampleTime sample,
+int Emit(unsigned gpu, const std::vector<dcgm::Field>& fields, SampleTime sample,
          dcgm::OnValues* on_values, void* user) {
   const json& values =
       Steps().at(static_cast<std::size_t>(sample.step)).at("gpus").at(gpu).at("fields");
@@ -366,7 +366,7 @@ FAKE int dcgmGetValuesSince_v2(dcgm::Handle handle, dcgm::Group group, dcgm::Fie
     for (const unsigned gpu : Global().groups.at(group)) {
       if (const int code = Now().at("gpus").at(gpu).value("values", int{dcgm::kOk})) return code;
       for (const SampleTime& sample : SamplesAfter(since)) {
-        if (Tell(gpu, Global().fields.at(fields), sample, on_values, user) < 0) break;
+        if (Emit(gpu, Global().fields.at(fields), sample, on_values, user) < 0) break;
         *next = sample.time;
       }
     }

@@ -430,12 +430,12 @@ void FakeKube::Advance(Seconds to) {
   }
 }
 
-void FakeKube::Tell(engine::KubeControl& control) {
-  control.TakeNodes(std::exchange(node_changes_, {}));
-  control.TakePods(std::exchange(pod_changes_, {}));
+void FakeKube::Emit(engine::KubeControl& control) {
+  control.HandleNodes(std::exchange(node_changes_, {}));
+  control.HandlePods(std::exchange(pod_changes_, {}));
 }
 
-void FakeKube::TellAll(engine::KubeControl& control) {
+void FakeKube::EmitAll(engine::KubeControl& control) {
   std::vector<KubeChange> nodes, pods, claims, volumes;
   node_changes_.clear();
   pod_changes_.clear();
@@ -452,8 +452,8 @@ void FakeKube::TellAll(engine::KubeControl& control) {
   }
   control.TakeVolumeClaims(claims);
   control.TakeVolumes(volumes);
-  control.TakeNodes(nodes);
-  control.TakePods(pods);
+  control.HandleNodes(nodes);
+  control.HandlePods(pods);
   control.SetCurrent(true);
 }
 
@@ -471,7 +471,7 @@ engine::KubeControlOptions FakeKubeRunner::Options(FakeKube& kube) {
 }
 
 void FakeKubeRunner::Open() {
-  kube_.TellAll(control);
+  kube_.EmitAll(control);
   control.Open(Now());
 }
 
@@ -489,7 +489,7 @@ bool FakeKubeRunner::Wait(std::optional<Seconds> until, std::vector<RunEvent>& o
       Asked();
     }
     if (until && *until <= Now()) return true;
-    kube_.Tell(control);
+    kube_.Emit(control);
     if (std::exchange(asked_, false) || Now() >= due_) {
       due_ = control.Cycle(Now(), out);
       if (!out.empty()) return true;

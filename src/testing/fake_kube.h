@@ -73,9 +73,9 @@ class FakeKube {
 
   std::vector<core::Result<engine::KubeAnswer>> Ask(std::span<const engine::KubeRequest> requests);
   // What changed since the last time goes to it.
-  void Tell(engine::KubeControl& control);
+  void Emit(engine::KubeControl& control);
   // A new one that knows nothing: all that there is.
-  void TellAll(engine::KubeControl& control);
+  void EmitAll(engine::KubeControl& control);
 
   void Advance(core::Seconds to);
   core::Seconds now() const { return now_; }
@@ -147,7 +147,7 @@ class FakeKubeRunner : public engine::Runner, public engine::ForeignQueue {
   void Forget(engine::RunId id) override { control.Forget(id); }
   void Expect(std::int64_t job) override { control.Expect(job); }
   void CancelWaiting(std::int64_t job) override { Asked(), control.CancelWaiting(job); }
-  void TellWaits(std::int64_t job, const std::string& words) override { control.Tell(job, words); }
+  void ShowReason(std::int64_t job, const std::string& words) override { control.Emit(job, words); }
   std::string Problem() override { return control.problem(); }
 
   engine::KubeControl control;

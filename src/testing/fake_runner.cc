@@ -49,7 +49,7 @@ void FakeRunner::SetLoss(double commands, double answers) {
 
 void FakeRunner::Forget(RunId id) { ended_.erase(id); }
 
-void FakeRunner::Tell(const RunEvent& event) {
+void FakeRunner::Emit(const RunEvent& event) {
   if (dice_.Chance(options_.lose)) return;
   const int times = dice_.Chance(options_.twice) ? 2 : 1;
   for (int i = 0; i < times; ++i) {
@@ -73,7 +73,7 @@ void FakeRunner::CarryOut(const StartCommand& start) {
                               [&](const std::string& node) { return Up(node); });
   if (!up || dice_.Chance(options_.refuse)) {
     const char* why = up ? "the queue of the manager is full" : "its node is down";
-    return Tell(engine::StartRefused{id, why});
+    return Emit(engine::StartRefused{id, why});
   }
   for (const auto& [other, process] : running_) {
     if (other.job == id.job && wrong.empty()) {
@@ -88,7 +88,7 @@ void FakeRunner::CarryOut(const StartCommand& start) {
   const double lasts = dice_.LogUniform(options_.shortest.value, options_.longest.value);
   running_[id] = {request, now_ + Seconds(lasts), false};
   ++began_[id.job];
-  Tell(engine::RunStarted{id});
+  Emit(engine::RunStarted{id});
 }
 
 void FakeRunner::CarryOut(const StopCommand& stop) {
@@ -96,7 +96,7 @@ void FakeRunner::CarryOut(const StopCommand& stop) {
   const auto found = running_.find(stop.id);
   if (found == running_.end() || found->second.told) return;
   if (dice_.Chance(options_.keep)) {
-    return Tell(engine::StopRefused{stop.id, "a budget does not allow it"});
+    return Emit(engine::StopRefused{stop.id, "a budget does not allow it"});
   }
   found->second.told = true;
   const Seconds leaves = now_ + stop.grace * dice_.Pick({0, 0, 0.5, 1});
@@ -108,7 +108,7 @@ void FakeRunner::CarryOut(const ListCommand& list) {
   for (const auto& [id, process] : running_) listed.runs.push_back({id, true, std::nullopt});
   for (const auto& [id, end] : ended_) listed.runs.push_back({id, true, end});
   for (const auto& [name, node] : up_) listed.nodes.push_back(node);
-  Tell(listed);
+  Emit(listed);
 }
 
 void FakeRunner::CarryOut(const PauseCommand& asked) {
@@ -116,8 +116,8 @@ void FakeRunner::CarryOut(const PauseCommand& asked) {
   if (found == running_.end() || found->second.told) return;  // its end is told
   Process& process = found->second;
   if (dice_.Chance(options_.refuse_pause)) {
-    if (asked.pause) return Tell(engine::PauseRefused{asked.id, "the host's memory is full"});
-    return Tell(engine::ResumeRefused{asked.id, "the GPU's memory is full"});
+    if (asked.pause) return Emit(engine::PauseRefused{asked.id, "the host's memory is full"});
+    return Emit(engine::ResumeRefused{asked.id, "the GPU's memory is full"});
   }
   if (asked.pause && !process.left) {
     process.left = process.ends - now_;
@@ -125,19 +125,19 @@ void FakeRunner::CarryOut(const PauseCommand& asked) {
   } else if (!asked.pause && process.left) {
     process.ends = now_ + *std::exchange(process.left, std::nullopt);
   }
-  if (asked.pause) return Tell(engine::RunPaused{asked.id});
-  Tell(engine::RunResumed{asked.id});
+  if (asked.pause) return Emit(engine::RunPaused{asked.id});
+  Emit(engine::RunResumed{asked.id});
 }
 
 void FakeRunner::End(RunId id, RunEnd end) {
   running_.erase(id);
   ended_[id] = end;
-  Tell(engine::RunEnded{id, std::move(end)});
+  Emit(engine::RunEnded{id, std::move(end)});
 }
 
 void FakeRunner::NodeGoes(const std::string& name) {
   if (up_.erase(name) == 0) return;
-  Tell(engine::NodeWent{name, "it does not answer"});
+  Emit(engine::NodeWent{name, "it does not answer"});
   std::vector<RunId> lost;
   for (const auto& [id, process] : running_) {
     const auto& nodes = process.request.nodes;
@@ -150,7 +150,7 @@ void FakeRunner::NodeGoes(const std::string& name) {
 
 void FakeRunner::NodeComes(const engine::RunnerNode& node) {
   up_[node.name] = node;
-  Tell(engine::NodeCame{node});
+  Emit(engine::NodeCame{node});
 }
 
 void FakeRunner::LoseRun(RunId id) {
@@ -197,11 +197,11 @@ std::vector<engine::RunRequest> FakeRunner::Recover() {
   std::vector<engine::RunRequest> found;
   for (const auto& [id, process] : running_) {
     found.push_back(process.request);
-    Tell(engine::RunStarted{id});
+    Emit(engine::RunStarted{id});
   }
   for (const auto& [id, end] : ended_) {
     found.push_back(requests_.at(id));
-    Tell(engine::RunEnded{id, end});
+    Emit(engine::RunEnded{id, end});
   }
   return found;
 }

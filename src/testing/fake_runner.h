@@ -112,7 +112,7 @@ class FakeRunner : public engine::Runner, public engine::Pauser {
   void CarryOut(const ListCommand& list);
   void CarryOut(const PauseCommand& asked);
   void End(engine::RunId id, engine::RunEnd end);
-  void Tell(const engine::RunEvent& event);
+  void Emit(const engine::RunEvent& event);
   bool Up(const std::string& node) const;
   std::optional<core::Seconds> Next() const;  // when something happens
   void Happen();                              // all that is due

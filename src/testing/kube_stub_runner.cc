@@ -44,7 +44,7 @@ KubeStubRunner::KubeStubRunner(const core::Cluster& cluster, sim::World& world, 
     for (int i = 0; i < node.gpus; ++i) uuids.push_back(fmt::format("GPU-{}", next++));
     kube.AddNode(node.name, uuids, cluster.model(node.model).name, 1000);
   }
-  kube.TellAll(control_);
+  kube.EmitAll(control_);
   const auto nodes = control_.Open(Seconds(0));
   for (const core::Node& node : cluster.nodes()) {
     const auto same = std::find_if(nodes.begin(), nodes.end(), [&](const engine::RunnerNode& one) {
@@ -62,7 +62,7 @@ engine::KubeControlOptions KubeStubRunner::OptionsOf(const core::Cluster& cluste
 }
 
 void KubeStubRunner::Cycle(std::vector<RunEvent>& out) {
-  kube.Tell(control_);
+  kube.Emit(control_);
   control_.Cycle(Now(), out);
 }
 

@@ -87,7 +87,7 @@ void AuditRunner::Start(const engine::RunRequest& request) {
   CheckRoom(request, name);
   if (refusals_ > 0) {
     --refusals_;
-    return Tell(engine::StartRefused{request.id, "no licence is free"});
+    return Emit(engine::StartRefused{request.id, "no licence is free"});
   }
   there_[request.id] = request;
   runner_.Start(request);
@@ -271,7 +271,7 @@ std::optional<core::Allocation> RunnerHistory::Room(const core::JobView& view) c
   return to;
 }
 
-void RunnerHistory::Take(const RunEvent& note) {
+void RunnerHistory::Handle(const RunEvent& note) {
   if (const auto* lost = std::get_if<engine::GpuLost>(&note)) lost_gpus_.insert(lost->gpu);
   if (const auto* back = std::get_if<engine::GpuBack>(&note)) lost_gpus_.erase(back->gpu);
   if (const auto* went = std::get_if<engine::NodeWent>(&note)) SetDown(went->node, true);
@@ -299,7 +299,7 @@ bool RunnerHistory::SetDown(const std::string& name, bool down) {
 }
 
 void RunnerHistory::Settle() {
-  for (const RunEvent& note : engine.TakeNotes()) Take(note);
+  for (const RunEvent& note : engine.TakeNotes()) Handle(note);
   for (const engine::Ended& end : engine.TakeEnded()) {
     if (++ends_[end.run] > 1 && wrong_.empty()) {
       wrong_ = fmt::format("run {}.{} ended twice", end.run.job, end.run.attempt);
@@ -313,8 +313,8 @@ void RunnerHistory::Settle() {
 void RunnerHistory::Shake() {
   if (dice_.Chance(0.3)) {
     const std::string gpu = fmt::format("GPU-{}", dice_.Between(0, 3));
-    if (lost_gpus_.contains(gpu)) return audit.Tell(engine::GpuBack{gpu});
-    return audit.Tell(engine::GpuLost{gpu});
+    if (lost_gpus_.contains(gpu)) return audit.Emit(engine::GpuBack{gpu});
+    return audit.Emit(engine::GpuLost{gpu});
   }
   const auto node = static_cast<std::size_t>(dice_.Between(0, kMostNodes - 1));
   if (gone_.erase(node) != 0 || node >= down_.size()) return NodeComes(node);

@@ -51,7 +51,7 @@ class AuditRunner : public engine::Runner, public engine::Pauser {
   std::string WhyNoPause() override { return pauser_->WhyNoPause(); }
 
   void RefuseNext(int starts) { refusals_ = starts; }
-  void Tell(engine::RunEvent event) { own_.push_back(std::move(event)); }
+  void Emit(engine::RunEvent event) { own_.push_back(std::move(event)); }
   const std::set<engine::RunId>& started() const { return started_; }
   bool applying = false;  // the engine may not wait now
   std::string wrong;
@@ -158,7 +158,7 @@ class RunnerHistory {
  private:
   // What the service does with notes and ends.
   void Settle();
-  void Take(const engine::RunEvent& note);
+  void Handle(const engine::RunEvent& note);
   bool SetDown(const std::string& name, bool down);  // false: no node is called so
   std::optional<core::Allocation> Room(const core::JobView& view) const;
   void Shake();

@@ -112,7 +112,7 @@ void Guard::Measure(Seconds now, const Standing& job, Track& track) const {
     const Telling& earlier = job.history->told[i];
     if (earlier.at >= settled) track.pace.Add(earlier.at, earlier.steps);
   }
-  track.pace.Tell(at, *job.steps);
+  track.pace.Observe(at, *job.steps);
   const auto rate = track.pace.newest();
   if (track.neighbours.empty() && rate) {
     if (const auto alone = WithAllSms(*rate, job)) {
@@ -232,7 +232,7 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
     const Neighbours& neighbours = neighbours_of[job.job];
     const bool breaks = Breaks(now, job, neighbours);
     if (neighbours.size() == 1 && tracks_.at(neighbours[0]->job).neighbours.size() == 1) {
-      TellPair(now, job, *neighbours[0], breaks, verdict);
+      EmitPair(now, job, *neighbours[0], breaks, verdict);
     }
     if (!breaks || std::find(disturbed.begin(), disturbed.end(), job.job) != disturbed.end()) {
       continue;

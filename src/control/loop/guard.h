@@ -145,7 +145,7 @@ class Guard {
   // Null: nobody may be made to.
   const Standing* WhoLeaves(const Standing& slowed, const Neighbours& neighbours) const;
   bool MayEvict(const Standing& slowed, const Standing& other) const;
-  void TellPair(core::Seconds now, const Standing& job, const Standing& other, bool breaks,
+  void EmitPair(core::Seconds now, const Standing& job, const Standing& other, bool breaks,
                 Verdict& verdict);
 
   GuardOptions options_;

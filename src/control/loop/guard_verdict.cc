@@ -136,7 +136,7 @@ const Standing* Guard::WhoLeaves(const Standing& slowed, const Neighbours& neigh
   return leaves;
 }
 
-void Guard::TellPair(Seconds now, const Standing& job, const Standing& other, bool breaks,
+void Guard::EmitPair(Seconds now, const Standing& job, const Standing& other, bool breaks,
                      Verdict& verdict) {
   Track &own = tracks_.at(job.job), &others = tracks_.at(other.job);
   const auto both = [](const Slowdowns& of) -> std::optional<Ratio> {

@@ -137,7 +137,7 @@ void Loop::Renumber(const core::Renumbering& ids) {
 }
 
 void Loop::Follow(const policy::Policy& policy) {
-  TellChanges();
+  EmitChanges();
   policy_ = &policy;
   memo_ = policy.NewMemo();
   changes_.clear();
@@ -157,7 +157,7 @@ void Loop::Watch(Guard& guard, Readings& readings) {
   readings_ = &readings;
 }
 
-void Loop::TellChanges() {
+void Loop::EmitChanges() {
   if (readings_ == nullptr) return;
   readings_->AfterChanges(snapshot_, std::span(changes_).subspan(told_));
   told_ = changes_.size();
@@ -176,7 +176,7 @@ core::Result<Loop::Done> Loop::CarryOut(const core::Plan& plan, const std::strin
   }
   if (readings_ != nullptr) readings_->BeforePlan(snapshot_, plan);
   Apply(plan);
-  TellChanges();
+  EmitChanges();
   return Done::kApplied;
 }
 
@@ -200,7 +200,7 @@ core::Result<bool> Loop::Turn() {
   if (!engine_.Observe(until, observed_)) return false;
   Write(observed_);
   recorder_.OnObserved();
-  TellChanges();
+  EmitChanges();
   const auto decided = DecideOnBoundsAndQueue();
   // Whatever became of the plans: a time in the past would make every turn the guard's.
   if (readings_ != nullptr) look_at_ = readings_->NextLook(snapshot_);

@@ -77,7 +77,7 @@ class Loop {
   // Check, record, apply. An error: the plan is refused. kNotKept: it could not be recorded.
   core::Result<Done> CarryOut(const core::Plan& plan, const std::string& whose);
   void Apply(const core::Plan& plan);
-  void TellChanges();                  // to who reads for the guard
+  void EmitChanges();                  // to who reads for the guard
   void AskAgain(core::Seconds after);  // the last plan was refused
 
   core::Snapshot& snapshot_;

@@ -66,7 +66,7 @@ void StepPace::Add(Seconds at, double steps) {
   if (told_.size() > kMostTold) told_.pop_front();
 }
 
-void StepPace::Tell(Seconds at, double steps) {
+void StepPace::Observe(Seconds at, double steps) {
   if (!told_.empty() && steps <= told_.back().second) return;
   Add(at, steps);
   const auto newest = WindowAfter(0);

@@ -24,7 +24,7 @@ class StepPace {
 
   void Clear();
   // So many steps were done at that time. REQUIRES: neither is less than when last told.
-  void Tell(core::Seconds at, double steps);
+  void Observe(core::Seconds at, double steps);
   // The same, where another telling follows at once: the pace is worked out then.
   void Add(core::Seconds at, double steps);
 

@@ -66,8 +66,8 @@ struct Sampler::Seat {
   CollectorState state;
 };
 
-Sampler::Sampler(std::vector<Watched> watched, std::vector<Sink> sinks, Say say, Clock& clock)
-    : sinks_(std::move(sinks)), say_(std::move(say)), clock_(clock), origin_(clock.Steady()) {
+Sampler::Sampler(std::vector<Watched> watched, std::vector<Sink> sinks, Log log, Clock& clock)
+    : sinks_(std::move(sinks)), log_(std::move(log)), clock_(clock), origin_(clock.Steady()) {
   offset_ = milliseconds(clock_.Wall()) - origin_;
   followed_ = origin_;
   for (Watched& each : watched) {
@@ -97,7 +97,7 @@ void Sampler::FollowWallClock() {
   const nanoseconds apart = milliseconds(clock_.Wall()) - (now + offset_);
   if (apart > kJump || apart < -kJump) {
     offset_ += apart;
-    say_(fmt::format("the clock was set {} by {:.1f} s; samples follow it",
+    log_(fmt::format("the clock was set {} by {:.1f} s; samples follow it",
                      apart > nanoseconds(0) ? "forward" : "back",
                      std::abs(InSeconds(apart).value)));
   } else {
@@ -153,15 +153,15 @@ void Sampler::Settle(Seat& seat, core::Result<void>&& answer, nanoseconds took, 
     seat.state.errors += answer ? 0 : 1;
     seat.state.skipped += missed;
   }
-  SayStanding(seat);
+  LogStanding(seat);
   seat.slow = took > kLong ? seat.slow + 1 : 0;
   if (seat.slow >= kLongInARow && !std::exchange(seat.slow_said, true)) {
-    say_(fmt::format("{}: takes long: {:.0f} ms the last time; it may delay the others",
+    log_(fmt::format("{}: takes long: {:.0f} ms the last time; it may delay the others",
                      seat.state.name, InSeconds(took).value * 1e3));
   }
 }
 
-void Sampler::SayStanding(Seat& seat) {
+void Sampler::LogStanding(Seat& seat) {
   const CollectorState& state = seat.state;
   const nanoseconds now = clock_.Steady();
   if (state.standing == seat.said) return;
@@ -172,13 +172,13 @@ void Sampler::SayStanding(Seat& seat) {
     case Standing::kNotAsked:
       break;
     case Standing::kWorks:
-      say_(fmt::format("{}: works{}", state.name, first ? "" : " again"));
+      log_(fmt::format("{}: works{}", state.name, first ? "" : " again"));
       break;
     case Standing::kPartly:
-      say_(fmt::format("{}: works in part: {}", state.name, state.problem));
+      log_(fmt::format("{}: works in part: {}", state.name, state.problem));
       break;
     case Standing::kDown:
-      say_(fmt::format("{}: down: {}", state.name, state.problem));
+      log_(fmt::format("{}: down: {}", state.name, state.problem));
       break;
   }
 }

@@ -63,10 +63,10 @@ class Sampler {
   // one, each for as long as it needs it. Empty when the collector is down.
   using Sink =
       std::function<void(const CollectorState&, const std::shared_ptr<const core::Batch>&)>;
-  using Say = std::function<void(const std::string&)>;
+  using Log = std::function<void(const std::string&)>;
 
   // REQUIRES: every interval above 0.
-  Sampler(std::vector<Watched> watched, std::vector<Sink> sinks, Say say,
+  Sampler(std::vector<Watched> watched, std::vector<Sink> sinks, Log log,
           Clock& clock = SystemClock());
   ~Sampler();
 
@@ -82,13 +82,13 @@ class Sampler {
 
   void Ask(Seat& seat);
   void Settle(Seat& seat, core::Result<void>&& answer, std::chrono::nanoseconds took, bool any);
-  void SayStanding(Seat& seat);
+  void LogStanding(Seat& seat);
   void FollowWallClock();
   core::UnixMillis Stamp();
 
   std::vector<std::unique_ptr<Seat>> seats_;
   std::vector<Sink> sinks_;
-  Say say_;
+  Log log_;
   Clock& clock_;
   std::chrono::nanoseconds origin_;    // of the grid
   std::chrono::nanoseconds offset_;    // wall minus steady

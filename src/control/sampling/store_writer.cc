@@ -33,11 +33,11 @@ std::size_t BytesOf(const core::Batch& batch) {
 
 }  // namespace
 
-StoreWriter::StoreWriter(std::string node, std::unique_ptr<store::Store> store, Open open, Say say,
+StoreWriter::StoreWriter(std::string node, std::unique_ptr<store::Store> store, Open open, Log log,
                          const StoreWriterOptions& options)
     : node_(std::move(node)),
       open_(std::move(open)),
-      say_(std::move(say)),
+      log_(std::move(log)),
       options_(options),
       store_(std::move(store)),
       // The first time soon after the start: an agent that never lives an hour tidies too.
@@ -187,18 +187,18 @@ void StoreWriter::Settle(const core::Result<void>& outcome) {
     dropped = state_.dropped;
   }
   if (!outcome && std::exchange(said_up_, false)) {
-    say_(fmt::format("store: {}; what is read waits in memory, at most {} MB, and is tried again",
+    log_(fmt::format("store: {}; what is read waits in memory, at most {} MB, and is tried again",
                      outcome.error().message, options_.most_bytes >> 20));
   }
   const bool dropping = dropped > said_dropped_;
   if (dropping && !std::exchange(said_full_, true)) {
-    say_("store: too much waits for it; the oldest samples are dropped from now on");
+    log_("store: too much waits for it; the oldest samples are dropped from now on");
   }
   if (outcome && !std::exchange(said_up_, true)) {
-    say_("store: written to again; what waited is in it");
+    log_("store: written to again; what waited is in it");
   }
   if (outcome && std::exchange(said_full_, false)) {
-    say_(fmt::format("store: {} samples were lost", dropped - said_dropped_));
+    log_(fmt::format("store: {} samples were lost", dropped - said_dropped_));
     said_dropped_ = dropped;
   }
 }
@@ -207,7 +207,7 @@ void StoreWriter::TidyWhenDue() {
   if (!store_ || SteadyClock::now() - tidied_ < Span(options_.tidy)) return;
   tidied_ = SteadyClock::now();
   if (const auto tidied = store_->Tidy(platform::UnixNow(), options_.retention); !tidied) {
-    say_(fmt::format("store: could not be tidied: {}", tidied.error().message));
+    log_(fmt::format("store: could not be tidied: {}", tidied.error().message));
   }
 }
 

@@ -45,11 +45,11 @@ struct StoreWriterState {
 class StoreWriter {
  public:
   using Open = std::function<core::Result<std::unique_ptr<store::Store>>()>;
-  using Say = std::function<void(const std::string&)>;
+  using Log = std::function<void(const std::string&)>;
 
   // `store` may be null: `open` is asked for one until it has one. `say` is called on the writer's
   // thread.
-  StoreWriter(std::string node, std::unique_ptr<store::Store> store, Open open, Say say,
+  StoreWriter(std::string node, std::unique_ptr<store::Store> store, Open open, Log log,
               const StoreWriterOptions& options = {});
   ~StoreWriter();
   StoreWriter(const StoreWriter&) = delete;
@@ -78,7 +78,7 @@ class StoreWriter {
 
   const std::string node_;
   const Open open_;
-  const Say say_;
+  const Log log_;
   const StoreWriterOptions options_;
   std::unique_ptr<store::Store> store_;  // the writer's thread alone
   std::chrono::steady_clock::time_point tidied_;

@@ -198,9 +198,9 @@ void Restorer::RestoreLost(LiveJob& job) {
   }
   if (core::IsOver(record.phase)) record.ended = parts_.journal.Wall();
   const bool again = record.phase == Phase::kWaiting;
-  parts_.journal.Say(fmt::format("job.{}", again ? "requeued" : core::NameOf(record.phase)),
-                     record.number,
-                     fmt::format("job {} is {}", record.number, core::NameOf(record.phase)));
+  parts_.journal.Emit(fmt::format("job.{}", again ? "requeued" : core::NameOf(record.phase)),
+                      record.number,
+                      fmt::format("job {} is {}", record.number, core::NameOf(record.phase)));
   parts_.journal.Touch(job);
 }
 
@@ -234,7 +234,7 @@ bool Restorer::TrustAgain(LiveJob& job, const Runs& runs) {
   const std::string words = fmt::format(
       "somebody else may have changed job {} in the database: it is held until root releases it",
       record.number);
-  parts_.journal.SayAloud("job.held", record.number, words);
+  parts_.journal.EmitAndLog("job.held", record.number, words);
   parts_.journal.Touch(job);
   return false;
 }
@@ -251,8 +251,8 @@ void Restorer::RestoreHeld(LiveJob& job) {
   if (!record.asked.held || !record.hold) core::SetHold(record, parts_.admission.HoldOf(record));
   if (*failed) {
     core::EndCancelled(record, core::cancelled::ByJobBefore{**failed}, parts_.journal.Wall());
-    parts_.journal.Say("job.cancelled", record.number,
-                       fmt::format("job {}: {}", record.number, record.note));
+    parts_.journal.Emit("job.cancelled", record.number,
+                        fmt::format("job {}: {}", record.number, record.note));
   } else if (record.phase == Phase::kWaiting) {
     parts_.queue.EnqueueIfItFits(job);
   } else {
@@ -304,19 +304,19 @@ void Restorer::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   const core::Estimate estimate = parts_.advisor.EstimateOf(record);
   parts_.loop.Seat(std::move(seated), estimate, where);
   parts_.engine.Adopt(job.id, run, RequestOf(record));
-  parts_.paces.TellPace(job, estimate, where.gpus);
+  parts_.paces.EmitPace(job, estimate, where.gpus);
   if (record.cancelled && std::holds_alternative<core::cancelled::ByUser>(*record.cancelled)) {
     parts_.engine.Cancel(job.id);
   } else if (record.paused && record.phase == Phase::kStopping) {
-    parts_.pauses.TellGpuMemory(job);
+    parts_.pauses.EmitGpuMemory(job);
     parts_.engine.Pause(job.id);  // it may have come far, or not have begun
   } else if (record.paused) {
     parts_.engine.ResumeFound(job.id);
   } else if (record.phase == Phase::kStopping && !record.cancelled) {
     parts_.engine.Requeue(job.id);
   } else {  // also one that somebody else took over: it is not ours to end
-    parts_.journal.Say("job.found", record.number,
-                       fmt::format("job {} was found again", record.number));
+    parts_.journal.Emit("job.found", record.number,
+                        fmt::format("job {} was found again", record.number));
   }
 }
 

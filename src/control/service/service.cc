@@ -59,9 +59,9 @@ void Service::SetMemoryBandwidth(core::BytesPerSecond rate) {
   Do([this, rate] { impl_->nodes.SetMemoryBandwidth(rate); });
 }
 
-void Service::Tell(std::string kind, std::string text) {
+void Service::Emit(std::string kind, std::string text) {
   Do([this, kind = std::move(kind), text = std::move(text)]() mutable {
-    impl_->journal.Say(kind, 0, std::move(text));
+    impl_->journal.Emit(kind, 0, std::move(text));
   });
 }
 

@@ -56,7 +56,7 @@ struct ServiceOptions {
   core::Seconds pause_gap{60};   // between two pauses of a job, at least
   bool simulated_cores = false;  // as shown
   // What goes wrong and comes right again with the store; on the loop's thread.
-  std::function<void(const std::string&)> say = {};
+  std::function<void(const std::string&)> log = {};
   GuardOptions guard = {};
   // Why nobody may submit here, with what to do instead; empty: they may.
   std::string no_submissions = {};
@@ -120,7 +120,7 @@ class Service final : public JobService {
   // their GPUs are. From any thread.
   void SetMemoryBandwidth(core::BytesPerSecond rate);
   // Something that happened beside the loop becomes an event of no job. From any thread.
-  void Tell(std::string kind, std::string text);
+  void Emit(std::string kind, std::string text);
 
   void Submit(std::vector<core::Submission> jobs, const core::Account& who,
               Answer<std::vector<JobPtr>> answer) override;

@@ -116,7 +116,7 @@ TEST_F(ServiceIdsTest, AJobThatIsHeldDoesNotCountAsRunning) {
     }
     engine::RunEnded end{{number, attempt}};
     end.end.lost = true;
-    runner_.Tell(end);
+    runner_.Emit(end);
   }
   ASSERT_TRUE(Comes(number, Phase::kHeld));
   const std::int64_t next = Submit(1, kBob);

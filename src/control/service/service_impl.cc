@@ -37,7 +37,7 @@ struct Hearers {
   void operator()(const engine::JobWithdrawn& event) const { to.foreign.Hear(event); }
   void operator()(const engine::TermsChanged& event) const { to.foreign.Hear(event); }
   void operator()(const engine::RunnerNote& event) const {
-    to.journal.Say("gpu.note", 0, event.message);
+    to.journal.Emit("gpu.note", 0, event.message);
   }
   // The engine keeps these for itself (LiveEngine::TakeNotes).
   void operator()(const engine::StartRefused&) const {}
@@ -61,7 +61,7 @@ Service::Impl::Impl(core::Cluster& cluster, std::vector<GpuView> gpus, engine::R
                     Advisor& advisor, store::JobStore& store, const ServiceOptions& options,
                     JobMonitor* monitor)
     : state(cluster, std::move(gpus)),
-      journal(state, store, runner, *options.clock, options.say),
+      journal(state, store, runner, *options.clock, options.log),
       view({.state = state,
             .journal = journal,
             .manager = options.foreign_queue,
@@ -208,7 +208,7 @@ bool Service::Impl::Turn() {
   turns.SetBusy(true);
   const core::Seconds began = journal.Now();
   journal.LookAtClocks();
-  mailbox.Deliver([this](std::span<SubmitRequest> requests) { submissions.Take(requests); });
+  mailbox.Deliver([this](std::span<SubmitRequest> requests) { submissions.Handle(requests); });
   const core::Seconds asked_took = journal.Now() - began;
   if (mailbox.closed()) return false;
   foreign.Admit();
@@ -241,8 +241,8 @@ bool Service::Impl::Turn() {
 void Service::Impl::TakeTurn(const core::Result<bool>& turned) {
   const std::string problem = turned ? std::string() : turned.error().message;
   if (!view.SetPlanProblem(problem)) return;
-  journal.SayAloud("server.error", 0,
-                   problem.empty() ? "the policy's plans are carried out again" : problem);
+  journal.EmitAndLog("server.error", 0,
+                     problem.empty() ? "the policy's plans are carried out again" : problem);
 }
 
 void Service::Impl::TakeNews() {

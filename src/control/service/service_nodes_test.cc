@@ -72,8 +72,8 @@ TEST_F(ServiceNodesTest, ANodeThatJoinsIsUsedWithoutARestart) {
   Begin(runner_);
   Submit(1, 2);
   EXPECT_TRUE(Is(2, Phase::kWaiting));
-  runner_.Tell(engine::NodeCame{NodeOf(1)});
-  runner_.Tell(engine::NodeCame{NodeOf(1)});  // told twice
+  runner_.Emit(engine::NodeCame{NodeOf(1)});
+  runner_.Emit(engine::NodeCame{NodeOf(1)});  // told twice
   ASSERT_TRUE(Comes([&] { return Is(2, Phase::kRunning); }));
   EXPECT_EQ(service_->board().Find(2)->gpus.at(0).uuid, "GPU-1");
   const ServiceView view = service_->View();
@@ -88,7 +88,7 @@ TEST_F(ServiceNodesTest, ANodeOfAnUnknownModelIsNotUsed) {
   service_->events().Join(0, [&](const auto& event) {
     if (event->kind == "node.unusable") told = true;
   });
-  runner_.Tell(engine::NodeCame{NodeOf(1, "Z")});
+  runner_.Emit(engine::NodeCame{NodeOf(1, "Z")});
   EXPECT_TRUE(Comes([&] { return told.load(); }));
   EXPECT_EQ(service_->View().gpus.size(), 1U);
 }
@@ -97,12 +97,12 @@ TEST_F(ServiceNodesTest, WhatRanOnANodeThatWentWaitsUntilItComes) {
   Begin(runner_);
   Submit(1);
   ASSERT_TRUE(Comes([&] { return Is(1, Phase::kRunning); }));
-  runner_.Tell(engine::NodeWent{NodeOf(0).name, "it does not answer"});
+  runner_.Emit(engine::NodeWent{NodeOf(0).name, "it does not answer"});
   ASSERT_TRUE(Comes([&] { return Is(1, Phase::kWaiting); }));
   EXPECT_THAT(service_->View().gpus.at(0).problem, HasSubstr("node n0: it does not answer"));
   Submit(0);  // no cores there either
   EXPECT_TRUE(Is(2, Phase::kWaiting));
-  runner_.Tell(engine::NodeCame{NodeOf(0)});
+  runner_.Emit(engine::NodeCame{NodeOf(0)});
   EXPECT_TRUE(Comes([&] { return Is(1, Phase::kRunning) && Is(2, Phase::kRunning); }));
   EXPECT_EQ(service_->View().gpus.at(0).problem, "");
   EXPECT_TRUE(runner_.Started({1, 2}));

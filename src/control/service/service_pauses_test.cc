@@ -200,7 +200,7 @@ TEST_F(ServicePausesTest, APausedJobWhoseProcessEndsIsHeld) {
   engine::RunEnded event{{1, 1}};
   event.end.lost = true;
   event.end.exit_code = 137;
-  runner_->Tell(event);
+  runner_->Emit(event);
   EXPECT_TRUE(Comes(1, [](const auto& job) { return core::IsOver(job.phase) || !job.paused; }));
 }
 

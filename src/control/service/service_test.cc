@@ -311,13 +311,13 @@ TEST_F(ServiceTest, WhoseTimeIsOverIsOnItsWayOutAndWhy) {
   timed.time_limit = core::Seconds(90);
   ASSERT_TRUE(Submit({timed}));
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
-  runner_->Tell(engine::TimeLimitReached{{1, 1}});
+  runner_->Emit(engine::TimeLimitReached{{1, 1}});
   EXPECT_EQ(Comes(1, Phase::kStopping), Phase::kStopping);
   EXPECT_EQ(service_->board().Find(1)->reason, "its time limit (90 s) is over");
   engine::RunEnded end{{1, 1}};
   end.end.exit_code = 143;
   end.end.timed_out = true;
-  runner_->Tell(end);
+  runner_->Emit(end);
   EXPECT_EQ(Comes(1, Phase::kFailed), Phase::kFailed);
   EXPECT_EQ(service_->board().Find(1)->note, "its time limit (90 s) is over");
 }
@@ -372,13 +372,13 @@ TEST_F(ServiceTest, ADrainedGpuTakesNoNewJobs) {
 }
 
 TEST_F(ServiceTest, AGpuThatIsLostIsLikeADrainedOne) {
-  runner_->Tell(engine::GpuLost{"GPU-0", "it has fallen off the bus"});
+  runner_->Emit(engine::GpuLost{"GPU-0", "it has fallen off the bus"});
   for (int i = 0; i < 1000 && service_->View().gpus.at(0).problem.empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   ASSERT_TRUE(Submit({Job()}));
   EXPECT_EQ(service_->board().Find(1)->phase, Phase::kWaiting);
-  runner_->Tell(engine::GpuBack{"GPU-0"});
+  runner_->Emit(engine::GpuBack{"GPU-0"});
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
 }
 
@@ -691,7 +691,7 @@ TEST_F(ServiceTest, AskedToEndBySomebodyElseItIsQueuedAgain) {
   EXPECT_EQ(Comes(1, Phase::kRunning), Phase::kRunning);
   engine::RunEnded end{{1, 1}};
   end.end.stopped = true;  // a machine that is shut down; it saved its work and left with 0
-  runner_->Tell(end);
+  runner_->Emit(end);
   for (int i = 0; i < 1000 && !runner_->Started({1, 2}); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -727,7 +727,7 @@ TEST_F(ServiceTest, F10_AJobUnderWhichTheMachineGoesDownIsHeldAfterThreeTimes) {
     }
     engine::RunEnded end{{1, attempt}};
     end.end.lost = true;
-    runner_->Tell(end);
+    runner_->Emit(end);
   }
   EXPECT_EQ(Comes(1, Phase::kHeld), Phase::kHeld);
   Restart();

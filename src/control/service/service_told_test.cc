@@ -142,7 +142,7 @@ class ServiceToldTest : public testing::Test {
 TEST_F(ServiceToldTest, WhatAJobTellsIsBelievedWhileItRuns) {
   const std::int64_t number = Submit();
   Runs(number);
-  runner_.Tell(engine::RunTold{{number, 1}, "{}", {}});
+  runner_.Emit(engine::RunTold{{number, 1}, "{}", {}});
   const auto answer = reader_.Take(number);
   EXPECT_THAT(reader_.documents(), ElementsAre("{}"));
   answer(Step(0.5));
@@ -161,7 +161,7 @@ TEST_F(ServiceToldTest, ThoseOfTheSameScriptThatWaitAreKnownThen) {
   const std::int64_t first = Submit("a"), second = Submit("a"), other = Submit("b");
   Runs(first);
   EXPECT_FALSE(service_->board().Find(second)->believed.profile.busy);
-  runner_.Tell(engine::RunTold{{first, 1}, "{}", {}});
+  runner_.Emit(engine::RunTold{{first, 1}, "{}", {}});
   reader_.Take(first)(Step(0.25));
   EXPECT_TRUE(Comes(second, [](const auto& job) { return job.believed.profile.busy == 0.25; }));
   EXPECT_FALSE(service_->board().Find(other)->believed.profile.busy);
@@ -170,7 +170,7 @@ TEST_F(ServiceToldTest, ThoseOfTheSameScriptThatWaitAreKnownThen) {
 TEST_F(ServiceToldTest, AStepThatIsReadAfterItsJobHasEndedIsLearntAllTheSame) {
   const std::int64_t number = Submit();
   Runs(number);
-  runner_.Tell(engine::RunTold{{number, 1}, "{}", {}});
+  runner_.Emit(engine::RunTold{{number, 1}, "{}", {}});
   const auto answer = reader_.Take(number);
   runner_.End({number, 1}, 0);
   Comes(number, [](const auto& job) { return job.phase == Phase::kFinished; });
@@ -184,8 +184,8 @@ TEST_F(ServiceToldTest, AStepThatIsReadAfterItsJobHasEndedIsLearntAllTheSame) {
 TEST_F(ServiceToldTest, WhatIsWrongIsNotedAndNothingElseChanges) {
   const std::int64_t number = Submit();
   Runs(number);
-  runner_.Tell(engine::RunTold{{number, 1}, {}, "TypeError: no"});
-  runner_.Tell(engine::RunTold{{number, 1}, "[", {}});
+  runner_.Emit(engine::RunTold{{number, 1}, {}, "TypeError: no"});
+  runner_.Emit(engine::RunTold{{number, 1}, "[", {}});
   reader_.Take(number)(core::UsageError("it is no object"));
   EXPECT_TRUE(Comes(number, [](const auto& job) {
     return job.note ==
@@ -195,7 +195,7 @@ TEST_F(ServiceToldTest, WhatIsWrongIsNotedAndNothingElseChanges) {
   const JobPtr job = service_->board().Find(number);
   EXPECT_FALSE(job->told);
   EXPECT_EQ(job->phase, Phase::kRunning);
-  runner_.Tell(engine::RunTold{{number, 7}, "{}", {}});  // of no attempt of it
+  runner_.Emit(engine::RunTold{{number, 7}, "{}", {}});  // of no attempt of it
   WaitForTurn(*service_);
   EXPECT_EQ(reader_.documents().size(), 1U);
 }

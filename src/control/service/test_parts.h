@@ -130,7 +130,7 @@ class HandRunner final : public engine::Runner, public engine::Pauser {
     const std::lock_guard lock(mutex_);
     return running.empty();
   }
-  void Tell(engine::RunEvent event) {
+  void Emit(engine::RunEvent event) {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(event));
     changed_.notify_all();

@@ -146,7 +146,7 @@ void LiveEngine::Impl::TellProgress(Observation& out) {
   const Seconds now = book.Now();
   for (const JobId id : book.table.live) {
     JobEntry& job = book.table.jobs.at(id);
-    if (job.work.fresh() && job.Runs()) out.progress.push_back(job.work.Tell(id, now));
+    if (job.work.fresh() && job.Runs()) out.progress.push_back(job.work.Report(id, now));
   }
 }
 
@@ -175,9 +175,9 @@ bool LiveEngine::Observe(std::optional<Seconds> wake, Observation& out) {
   }
   in.stays.TakeBack();
   in.TellEnds(out);
-  in.stays.Tell(out);
+  in.stays.Emit(out);
   in.TellProgress(out);
-  in.pauses.Tell(out);
+  in.pauses.Emit(out);
   return true;
 }
 

@@ -75,12 +75,12 @@ void LiveHearing::Handle(const RunEnded& event) {
     job.not_before = now + std::min(kTryAgain * std::exp2(job.refusals++), kTryAgainMost);
   }
   table.Leave(id, run);
-  TellEnd(id, job, run, outcome, event.end);
+  EmitEnd(id, job, run, outcome, event.end);
   if (!job.next) table.live.erase(id);
   starts_.BeginWhatCan();
 }
 
-void LiveHearing::TellEnd(JobId id, JobEntry& job, const Attempt& run, Outcome outcome,
+void LiveHearing::EmitEnd(JobId id, JobEntry& job, const Attempt& run, Outcome outcome,
                           const RunEnd& end) {
   LiveNews& news = book_.news;
   news.ended.push_back({id, run.request.id, end, outcome, false});

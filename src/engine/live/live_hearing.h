@@ -53,7 +53,7 @@ class LiveHearing {
   void Handle(const NodeWent& event);
   void Handle(const RunsListed& list);
   void Compare(RunId id, Attempt& run, const RunsListed::Item* listed);
-  void TellEnd(core::JobId id, JobEntry& job, const Attempt& run, Outcome outcome,
+  void EmitEnd(core::JobId id, JobEntry& job, const Attempt& run, Outcome outcome,
                const RunEnd& end);
 
   LiveBook& book_;

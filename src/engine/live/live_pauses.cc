@@ -195,7 +195,7 @@ bool LivePauses::EndParked(const RunEnded& event) {
   return true;
 }
 
-void LivePauses::Tell(Observation& out) {
+void LivePauses::Emit(Observation& out) {
   // One that is told here after it was submitted and withdrawn is not in the queue any more.
   for (PausedJob& paused : std::exchange(book_.news.paused, {})) {
     out.paused.push_back(std::move(paused));

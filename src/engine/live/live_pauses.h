@@ -35,7 +35,7 @@ class LivePauses {
   void Handle(const RunPaused& event);
   void Handle(const RunResumed& event);
   void Handle(const ResumeRefused& event);
-  void Tell(Observation& out);
+  void Emit(Observation& out);
 
  private:
   void Begin(core::JobId id, JobEntry& job, bool asked);

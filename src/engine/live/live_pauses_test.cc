@@ -37,11 +37,11 @@ class HandRunner : public Runner, public Pauser {
   void Wake() override {}
   void Forget(RunId) override {}
 
-  void Tell(RunEvent event) { events.push_back(std::move(event)); }
-  void TellEnd(RunId id) {
+  void Emit(RunEvent event) { events.push_back(std::move(event)); }
+  void EmitEnd(RunId id) {
     RunEnd end;
     end.exit_code = 143;  // as it was told to
-    Tell(RunEnded{id, std::move(end)});
+    Emit(RunEnded{id, std::move(end)});
   }
   std::vector<std::string> TakeCalls() { return std::exchange(calls, {}); }
 
@@ -93,7 +93,7 @@ class LivePausesTest : public ::testing::Test {
     const JobId job = Submit(number);
     Observe();
     Apply(StartOf(job));
-    runner_.Tell(RunStarted{{number, 1}});
+    runner_.Emit(RunStarted{{number, 1}});
     Observe();
     runner_.TakeCalls();
     engine_->TakeNotes();
@@ -115,11 +115,11 @@ TEST_F(LivePausesTest, AStartWaitsForThePauseAndThePausedOneForItsPlace) {
   plan.starts = StartOf(second).starts;
   Apply(plan);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1"));
-  runner_.Tell(RunPaused{{1, 1}});
+  runner_.Emit(RunPaused{{1, 1}});
   Observe();
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 2.1"));
   EXPECT_THAT(Notes(), ElementsAre(fixtures::NameOf<RunPaused>()));
-  runner_.Tell(RunStarted{{2, 1}});
+  runner_.Emit(RunStarted{{2, 1}});
   Observe();
   // Back again, while the other still leaves.
   plan = {};
@@ -127,10 +127,10 @@ TEST_F(LivePausesTest, AStartWaitsForThePauseAndThePausedOneForItsPlace) {
   plan.starts = StartOf(first).starts;
   Apply(plan);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("stop 2.1"));
-  runner_.TellEnd({2, 1});
+  runner_.EmitEnd({2, 1});
   Observe();
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("resume 1.1"));
-  runner_.Tell(RunResumed{{1, 1}});
+  runner_.Emit(RunResumed{{1, 1}});
   Observe();
   EXPECT_THAT(Notes(), ::testing::Contains(fixtures::NameOf<RunResumed>()));
 }
@@ -138,12 +138,12 @@ TEST_F(LivePausesTest, AStartWaitsForThePauseAndThePausedOneForItsPlace) {
 TEST_F(LivePausesTest, WhatAPlanCannotPauseIsStopped) {
   const JobId job = Running(1);
   Apply(PauseOf(job));
-  runner_.Tell(PauseRefused{{1, 1}, "no"});
+  runner_.Emit(PauseRefused{{1, 1}, "no"});
   Observe();
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1", "stop 1.1"));
   ASSERT_EQ(seen_.paused.size(), 1U);
   EXPECT_FALSE(seen_.paused[0].where);  // it begins anew
-  runner_.TellEnd({1, 1});
+  runner_.EmitEnd({1, 1});
   Observe();
   Apply(StartOf(job));
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 1.2"));
@@ -162,7 +162,7 @@ TEST_F(LivePausesTest, OneThatItsUserPausedIsParkedAndComesBackUnderAnotherId) {
   const JobId job = Running(1);
   engine_->Pause(job);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1"));
-  runner_.Tell(RunPaused{{1, 1}});
+  runner_.Emit(RunPaused{{1, 1}});
   Observe();
   EXPECT_THAT(Notes(), ElementsAre(fixtures::NameOf<RunPaused>()));
   engine_->Park(job);
@@ -172,7 +172,7 @@ TEST_F(LivePausesTest, OneThatItsUserPausedIsParkedAndComesBackUnderAnotherId) {
   Observe();
   Apply(StartOf(other));
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("start 2.1"));
-  runner_.TellEnd({2, 1});
+  runner_.EmitEnd({2, 1});
   Observe();
   const JobId again = Submit(1, 1);
   Observe();
@@ -187,13 +187,13 @@ TEST_F(LivePausesTest, OneThatItsUserPausedIsParkedAndComesBackUnderAnotherId) {
 TEST_F(LivePausesTest, AParkedOneThatEndsIsTold) {
   const JobId job = Running(1);
   engine_->Pause(job);
-  runner_.Tell(RunPaused{{1, 1}});
+  runner_.Emit(RunPaused{{1, 1}});
   Observe();
   engine_->Park(job);
   Observe();
   EXPECT_TRUE(engine_->CancelParked(1));
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1", "cancel 1.1"));
-  runner_.TellEnd({1, 1});
+  runner_.EmitEnd({1, 1});
   Observe();
   const auto ended = engine_->TakeEnded();
   ASSERT_EQ(ended.size(), 1U);
@@ -204,10 +204,10 @@ TEST_F(LivePausesTest, AParkedOneThatEndsIsTold) {
 TEST_F(LivePausesTest, AResumeThatIsRefusedWaitsAndIsTriedAgain) {
   const JobId job = Running(1);
   Apply(PauseOf(job));
-  runner_.Tell(RunPaused{{1, 1}});
+  runner_.Emit(RunPaused{{1, 1}});
   Observe();
   Apply(StartOf(job));
-  runner_.Tell(ResumeRefused{{1, 1}, "the GPU is full"});
+  runner_.Emit(ResumeRefused{{1, 1}, "the GPU is full"});
   Observe();
   EXPECT_THAT(seen_.requeued, ElementsAre(job));
   ASSERT_EQ(seen_.paused.size(), 1U);
@@ -223,11 +223,11 @@ TEST_F(LivePausesTest, AResumeThatIsRefusedWaitsAndIsTriedAgain) {
 TEST_F(LivePausesTest, APausedJobThatIsCancelledIsEnded) {
   const JobId job = Running(1);
   Apply(PauseOf(job));
-  runner_.Tell(RunPaused{{1, 1}});
+  runner_.Emit(RunPaused{{1, 1}});
   Observe();
   engine_->Cancel(job);
   EXPECT_THAT(runner_.TakeCalls(), ElementsAre("pause 1.1", "cancel 1.1"));
-  runner_.TellEnd({1, 1});
+  runner_.EmitEnd({1, 1});
   EXPECT_THAT(Observe().failed, ElementsAre(job));
 }
 

@@ -109,7 +109,7 @@ void LiveStays::TakeBack() {
   if (!staying.empty()) starts_.BeginWhatCan();
 }
 
-void LiveStays::Tell(Observation& out) {
+void LiveStays::Emit(Observation& out) {
   for (const JobId id : book_.table.live) {
     JobEntry& job = book_.table.jobs.at(id);
     if (!job.run) continue;

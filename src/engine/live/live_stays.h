@@ -18,7 +18,7 @@ class LiveStays {
   void StopAgainWhatIsDue();
   bool Owes() const;            // somebody stays, or may be stopped again
   void TakeBack();              // before ends are told: who was to have their place does not
-  void Tell(Observation& out);  // after them
+  void Emit(Observation& out);  // after them
 
  private:
   void TakeBack(core::JobId id, JobEntry& job);

@@ -66,7 +66,7 @@ void LiveWork::Hear(double steps, Seconds at, Seconds now, std::optional<Seconds
             .told_at = at,
             .first = anew ? steps : steps_->first,
             .first_at = anew ? at : steps_->first_at};
-  window_.Tell(at, steps);
+  window_.Add(at, steps);
   if (!works) return;
   Settle(now, true);
   fresh_ = true;
@@ -75,7 +75,7 @@ void LiveWork::Hear(double steps, Seconds at, Seconds now, std::optional<Seconds
   }
 }
 
-Progress LiveWork::Tell(core::JobId id, Seconds now) {
+Progress LiveWork::Report(core::JobId id, Seconds now) {
   Settle(now, false);
   told_at_ = now;
   told_rate_ = rate_;

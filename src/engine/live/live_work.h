@@ -47,7 +47,7 @@ class LiveWork {
   bool due() const { return due_; }
   void SetFresh() { fresh_ = true; }
   void SetDue() { fresh_ = due_ = true; }
-  Progress Tell(core::JobId id, core::Seconds now);
+  Progress Report(core::JobId id, core::Seconds now);
 
  private:
   void Settle(core::Seconds now, bool told_steps);

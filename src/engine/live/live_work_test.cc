@@ -19,21 +19,21 @@ LiveWork Working(Seconds began) {
 TEST(LiveWork, WithoutStepsItGoesAtItsPaceAlone) {
   LiveWork work = Working(Seconds(100));
   EXPECT_TRUE(work.due());
-  EXPECT_EQ(work.Tell(JobId(0), Seconds(100)).rate, 2);
+  EXPECT_EQ(work.Report(JobId(0), Seconds(100)).rate, 2);
   EXPECT_FALSE(work.fresh());
-  const Progress later = work.Tell(JobId(0), Seconds(105));
+  const Progress later = work.Report(JobId(0), Seconds(105));
   EXPECT_EQ(later.attained, Seconds(10));
   EXPECT_FALSE(work.steps());
 }
 
 TEST(LiveWork, StepsTellHowFarAndHowFastItIs) {
   LiveWork work = Working(Seconds(0));
-  work.Tell(JobId(0), Seconds(0));
+  work.Report(JobId(0), Seconds(0));
   for (int second = 10; second <= 14; ++second) {
     work.Hear(5.0 * second, Seconds(second), Seconds(second), Seconds(0), true);
   }
   EXPECT_TRUE(work.due()) << "half as fast as alone";
-  const Progress told = work.Tell(JobId(0), Seconds(14));
+  const Progress told = work.Report(JobId(0), Seconds(14));
   EXPECT_EQ(told.attained, Seconds(14)) << "a step is a fifth of a second of work";
   EXPECT_EQ(told.rate, 1);
   EXPECT_EQ(told.startup, Seconds(5)) << "of ten seconds; fifty steps take five of them alone";
@@ -57,12 +57,12 @@ TEST(LiveWork, NewNeighboursMakeWhatWasMeasuredWorthless) {
   }
   work.Disturb();
   EXPECT_TRUE(work.fresh());
-  EXPECT_EQ(work.Tell(JobId(0), Seconds(5)).rate, 2);
+  EXPECT_EQ(work.Report(JobId(0), Seconds(5)).rate, 2);
 }
 
 TEST(LiveWork, WhatRestsDoesNothingAndWhatNeverWasIsUndone) {
   LiveWork work = Working(Seconds(0));
-  work.Tell(JobId(0), Seconds(0));
+  work.Report(JobId(0), Seconds(0));
   work.Rest(Seconds(10));
   EXPECT_EQ(work.attained(), Seconds(20));
   work.Rest(Seconds(50));
@@ -79,7 +79,7 @@ TEST(LiveWork, ANewRunHasToldNoStepsYet) {
   EXPECT_FALSE(work.steps());
   // It goes on from its checkpoint, of 30 steps: none of those are of this start.
   work.Hear(30, Seconds(24), Seconds(24), Seconds(20), false);
-  EXPECT_EQ(work.Tell(JobId(0), Seconds(24)).startup, Seconds(2 + 4));
+  EXPECT_EQ(work.Report(JobId(0), Seconds(24)).startup, Seconds(2 + 4));
 }
 
 }  // namespace

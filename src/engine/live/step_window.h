@@ -14,7 +14,7 @@ class StepWindow {
   static constexpr core::Seconds kLately{10};
   static constexpr core::Seconds kLeast{2};  // less says too little
 
-  void Tell(core::Seconds now, double steps) {
+  void Add(core::Seconds now, double steps) {
     // The last one before the window stays: the window begins between it and the next.
     while (told_.size() > 1 && told_[1].first < now - kLately) told_.pop_front();
     if (!told_.empty() && steps < told_.back().second) told_.clear();  // it began anew

@@ -95,7 +95,7 @@ void ExtendLimit(const LocalRun& run, Seconds limit, LocalBook& book) {
   if (limit <= std::max(*run.request.asked.time_limit, ReadLimit(run.folder))) return;
   const auto written = WriteLimit(run.folder, limit);
   if (written || !book.IsNews("limit")) return;
-  book.Tell(
+  book.Emit(
       RunNote{run.request.id, "its time limit cannot be extended by what it loses beside others: " +
                                   written.error().message});
 }
@@ -151,7 +151,7 @@ core::Result<void> LinuxRunner::Impl::Open() {
   RETURN_IF_ERROR(signals.Open());
   book.home = platform::CgroupHome::Find({"cpuset", "cpu", "memory", "pids"}, options.cgroup_root);
   if (options.sharing) {
-    book.sharing.emplace(*options.sharing, [this] { signals.TellErrandOver(); });
+    book.sharing.emplace(*options.sharing, [this] { signals.EmitErrandOver(); });
   }
   return {};
 }
@@ -165,16 +165,16 @@ void LinuxRunner::Impl::Look() {
   std::erase_if(book.leaving, [](const auto& group) { return group->TryRemove(); });
   if (book.options.lost_gpus) LookAtGpus();
   if (!book.sharing) return;
-  for (GpuSharing::News& news : book.sharing->Look()) book.Tell(RunnerNote{std::move(news.text)});
+  for (GpuSharing::News& news : book.sharing->Look()) book.Emit(RunnerNote{std::move(news.text)});
 }
 
 void LinuxRunner::Impl::LookAtGpus() {
   const auto now_lost = book.options.lost_gpus();
   for (const auto& [gpu, why] : now_lost) {
-    if (!lost.contains(gpu)) book.Tell(GpuLost{gpu, why});
+    if (!lost.contains(gpu)) book.Emit(GpuLost{gpu, why});
   }
   for (const auto& [gpu, why] : lost) {
-    if (!now_lost.contains(gpu)) book.Tell(GpuBack{gpu});
+    if (!now_lost.contains(gpu)) book.Emit(GpuBack{gpu});
   }
   lost = now_lost;
 }

@@ -47,9 +47,9 @@ LocalRun* LocalBook::Find(RunId id) {
   return it == runs.end() ? nullptr : &it->second;
 }
 
-void LocalBook::TellEnd(LocalRun& run, RunEnd end) {
+void LocalBook::EmitEnd(LocalRun& run, RunEnd end) {
   const RunId id = run.request.id;
-  if (!run.forgotten) return Tell(RunEnded{id, std::move(end)});
+  if (!run.forgotten) return Emit(RunEnded{id, std::move(end)});
   if (run.made) RemoveFolder(run.folder);
   runs.erase(id);
 }

@@ -26,9 +26,9 @@ struct LocalBook {
 
   core::Seconds Now() const;
   LocalRun* Find(RunId id);  // null: there is none
-  void Tell(RunEvent event) { pending.push_back(std::move(event)); }
+  void Emit(RunEvent event) { pending.push_back(std::move(event)); }
   // The run is forgotten with its folder, where somebody has asked for that before it ended.
-  void TellEnd(LocalRun& run, RunEnd end);
+  void EmitEnd(LocalRun& run, RunEnd end);
   bool IsNews(const std::string& note) { return told.insert(note).second; }
 
   // Of a run's control group; without a job what all names begin with.

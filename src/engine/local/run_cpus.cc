@@ -82,7 +82,7 @@ void RunCpus::SetShare(LocalRun& run, core::Ratio share) {
                                                       : std::numeric_limits<double>::infinity()};
   if (run.group && run.group->Change(limits)) return;
   if (!book_.IsNews("share")) return;
-  book_.Tell(RunNote{
+  book_.Emit(RunNote{
       run.request.id,
       "it cannot be slowed down for others: CPU time is not bounded by a control group here"});
 }

@@ -33,9 +33,9 @@ Seconds MonotonicNow() {
 
 }  // namespace
 
-void RunFalls::Take(LocalRun& run, RunEnd end) {
+void RunFalls::Handle(LocalRun& run, RunEnd end) {
   if (run.forgotten || run.pipes.empty() || !MayBeAFall(end)) {
-    return book_.TellEnd(run, std::move(end));
+    return book_.EmitEnd(run, std::move(end));
   }
   run.unjudged = std::move(end);
   run.judged_by = book_.Now() + book_.options.fall_patience;
@@ -81,7 +81,7 @@ void RunFalls::Judge(const std::string& daemon, const std::vector<LocalRun*>& fa
     RunEnd end = std::move(*fallen[i]->unjudged);
     fallen[i]->unjudged.reset();
     end.fall = falls[i];
-    book_.TellEnd(*fallen[i], std::move(end));
+    book_.EmitEnd(*fallen[i], std::move(end));
   }
 }
 

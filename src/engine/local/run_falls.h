@@ -14,7 +14,7 @@ class RunFalls {
   explicit RunFalls(LocalBook& book) : book_(book) {}
 
   // Tells how it ended, at once or once it is clear.
-  void Take(LocalRun& run, RunEnd end);
+  void Handle(LocalRun& run, RunEnd end);
   void Judge();
   bool any() const { return any_; }  // that are not judged yet
 

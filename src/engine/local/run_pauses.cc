@@ -70,8 +70,8 @@ void SetMemory(const LocalRun& run, std::optional<Bytes> more) {
 }  // namespace
 
 void RunPauses::Refuse(RunId id, bool pause, std::string why) {
-  if (pause) return book_.Tell(PauseRefused{id, std::move(why)});
-  book_.Tell(ResumeRefused{id, std::move(why)});
+  if (pause) return book_.Emit(PauseRefused{id, std::move(why)});
+  book_.Emit(ResumeRefused{id, std::move(why)});
 }
 
 std::string RunPauses::WhyNoPause() {
@@ -133,7 +133,7 @@ void RunPauses::Look() {
       if (one.pidfd >= 0) ::close(one.pidfd);
       const AtWork done = one;
       it = at_work_.erase(it);
-      Tell(done, status);
+      Emit(done, status);
       continue;
     }
     if (!one.killed && book_.Now() > one.since + book_.options.pause_patience) {
@@ -144,7 +144,7 @@ void RunPauses::Look() {
   }
 }
 
-void RunPauses::Tell(const AtWork& done, int status) {
+void RunPauses::Emit(const AtWork& done, int status) {
   LocalRun* run = book_.Find(done.id);
   if (run == nullptr || run->ended || run->forgotten) return;
   const PauseState state = ReadPause(run->folder);
@@ -158,8 +158,8 @@ void RunPauses::Tell(const AtWork& done, int status) {
   });
   if (!paused && !pauses_again) SetMemory(*run, std::nullopt);
   if (well) {
-    if (!done.pause) return book_.Tell(RunResumed{done.id});
-    return book_.Tell(RunPaused{done.id, Bytes(static_cast<double>(state.bytes))});
+    if (!done.pause) return book_.Emit(RunResumed{done.id});
+    return book_.Emit(RunPaused{done.id, Bytes(static_cast<double>(state.bytes))});
   }
   if (done.killed) {
     // Wherever it was left: the next one brings it to an end.

@@ -35,7 +35,7 @@ class RunPauses {
     bool killed = false;
   };
   void Start(LocalRun& run, bool pause);
-  void Tell(const AtWork& done, int status);
+  void Emit(const AtWork& done, int status);
   void Refuse(RunId id, bool pause, std::string why);
 
   LocalBook& book_;

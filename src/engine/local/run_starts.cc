@@ -209,7 +209,7 @@ core::Result<void> RunStarts::PrepareCommand(LocalRun& run, const GpuSharing::Jo
   const std::string own = ValueOf(environment, "HOME");
   if (request.asked.folder.empty() && own.starts_with('/')) spec.Put("home", own);
   if (!notes.empty()) {
-    book_.Tell(RunNote{request.id, fmt::format("{}", fmt::join(notes, "; "))});
+    book_.Emit(RunNote{request.id, fmt::format("{}", fmt::join(notes, "; "))});
   }
   return {};
 }

@@ -138,9 +138,9 @@ void RunWatch::LookAtStart(LocalRun& run) {
   run.since = book_.Now();
   if (!run.request.asked.time_limit) signals_.LeaveFolder(run);
   if (run.forgotten) return;
-  book_.Tell(RunStarted{run.request.id});
+  book_.Emit(RunStarted{run.request.id});
   if (!CountsSteps(run.folder)) {
-    book_.Tell(RunNote{run.request.id,
+    book_.Emit(RunNote{run.request.id,
                        "its steps are not counted: an earlier version of the server started it"});
   }
 }
@@ -152,7 +152,7 @@ void RunWatch::LookAtProgress(LocalRun& run) {
   run.told_once = run.steps == 0 && *steps > 0;
   run.steps = *steps;
   const bool by_watcher = run.watched && !run.told_lines.by_report_step();
-  book_.Tell(RunProgress{run.request.id, *steps, {}, by_watcher});
+  book_.Emit(RunProgress{run.request.id, *steps, {}, by_watcher});
 }
 
 void RunWatch::LookAtMetrics(LocalRun& run) {
@@ -160,7 +160,7 @@ void RunWatch::LookAtMetrics(LocalRun& run) {
   auto metrics = ReadMetrics(run.folder);
   if (!metrics || *metrics == run.metrics) return;
   run.metrics = *metrics;
-  book_.Tell(RunMetrics{run.request.id, std::move(*metrics)});
+  book_.Emit(RunMetrics{run.request.id, std::move(*metrics)});
 }
 
 // What is new in it. The file is ours and bounded, and so is what is read of it in all.
@@ -172,18 +172,18 @@ void RunWatch::LookAtTold(LocalRun& run) {
   run.told_lines.Read(bytes);
   auto document = run.told_lines.TakeDocument();
   if (document && run.documents++ < kMostDocuments) {
-    book_.Tell(RunTold{run.request.id, *std::move(document), {}});
+    book_.Emit(RunTold{run.request.id, *std::move(document), {}});
   }
   if (const std::string& why = run.told_lines.off(); !why.empty() && !run.told_off) {
     run.told_off = true;
-    book_.Tell(RunTold{run.request.id, {}, why});
+    book_.Emit(RunTold{run.request.id, {}, why});
   }
 }
 
 void RunWatch::LookAtEnding(LocalRun& run) {
   if (!run.request.asked.time_limit || !run.command || run.ending || run.ended) return;
   run.ending = ::access((run.folder + "/" + kEndingFile).c_str(), F_OK) == 0;
-  if (run.ending && !run.forgotten) book_.Tell(TimeLimitReached{run.request.id});
+  if (run.ending && !run.forgotten) book_.Emit(TimeLimitReached{run.request.id});
 }
 
 void RunWatch::LookAtFirstSteps() {
@@ -255,7 +255,7 @@ void RunWatch::Finish(LocalRun& run, RunEnd end) {
   run.group.reset();
   cpus_.Return(id);
   if (book_.sharing) book_.sharing->Leave(id);
-  falls_.Take(run, std::move(end));
+  falls_.Handle(run, std::move(end));
 }
 
 void RunWatch::Signal(const LocalRun& run, Seconds grace) {

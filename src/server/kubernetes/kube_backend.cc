@@ -83,11 +83,11 @@ Result<void> KubeBackend::WaitForLease(engine::KubeRunnerOptions& run) {
     const std::string words =
         !stepped ? stepped.error().message
                  : fmt::format("{} leads; this replica waits", core::Quoted(lease_->holder()));
-    if (std::exchange(said, words) != words) options_.say(words);
+    if (std::exchange(said, words) != words) options_.log(words);
     const core::Seconds pause = std::max(lease_->NextStep() - SteadyNow(), core::Seconds(0.1));
     if (WaitForSignal(pause)) return core::FailedError("ended while another replica led");
   }
-  options_.say("this replica leads");
+  options_.log("this replica leads");
   // Behind all numbers that another replica may have given out.
   const std::int64_t first = std::max(run.control.first_number, lease_->numbers() + 1);
   run.control.first_number = first;
@@ -102,7 +102,7 @@ Result<void> KubeBackend::WaitForLease(engine::KubeRunnerOptions& run) {
     if (SteadyNow() >= lease_->NextStep()) (void)lease_->Step();  // again soon
     if (lease_->IsLeader(SteadyNow())) return true;
     if (!lease_->holder().empty() && lease_->holder() != identity && !std::exchange(over, true)) {
-      options_.say(
+      options_.log(
           fmt::format("{} leads now: this replica ends, and waits when it is started again",
                       core::Quoted(lease_->holder())));
       ::kill(::getpid(), SIGTERM);
@@ -116,7 +116,7 @@ engine::KubeControlOptions KubeBackend::ControlOptions() {
   engine::KubeControlOptions control;
   control.model = ModelsOf(catalogue_);
   control.wall = [] { return platform::UnixNow(); };
-  control.say = options_.say;
+  control.log = options_.log;
   monitor_ = NewClusterMonitor(options_);
   control.steps = [this](const std::map<std::int64_t, engine::WatchedRun>& running) {
     return monitor_->Steps(running);

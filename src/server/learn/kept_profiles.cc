@@ -67,8 +67,8 @@ void KeptProfiles::Forget(const std::string& user) {
 
 void KeptProfiles::Remove(const std::vector<std::int64_t>& ids) {
   if (ids.empty()) return;
-  if (const auto removed = store_.RemoveProfiles(ids); !removed && say_) {
-    say_("old profiles of jobs were not removed: " + removed.error().message);
+  if (const auto removed = store_.RemoveProfiles(ids); !removed && log_) {
+    log_("old profiles of jobs were not removed: " + removed.error().message);
   }
 }
 

@@ -25,8 +25,8 @@ class KeptProfiles {
  public:
   // `store` must outlive it; `say` hears what could not be removed. `most`, or a few more, stay.
   KeptProfiles(store::ProfileStore& store, std::size_t most,
-               std::function<void(const std::string&)> say)
-      : store_(store), most_(most), say_(std::move(say)) {}
+               std::function<void(const std::string&)> log)
+      : store_(store), most_(most), log_(std::move(log)) {}
 
   // What earlier servers left, the oldest first; what is too much is removed.
   core::Result<std::vector<core::ProfileRecord>> Read();
@@ -49,7 +49,7 @@ class KeptProfiles {
 
   store::ProfileStore& store_;
   const std::size_t most_;
-  const std::function<void(const std::string&)> say_;
+  const std::function<void(const std::string&)> log_;
   std::map<std::string, ByAge> by_user_;
   std::unordered_map<std::int64_t, Known> known_;  // by id
 };

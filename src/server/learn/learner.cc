@@ -119,11 +119,11 @@ bool Learner::Stopping() const {
   return stop_;
 }
 
-void Learner::Say(const std::string& line) const {
-  if (options_.say) options_.say(line);
+void Learner::Log(const std::string& line) const {
+  if (options_.log) options_.log(line);
 }
 
-void Learner::Tell(const char* kind, const std::string& text) const {
+void Learner::Emit(const char* kind, const std::string& text) const {
   if (options_.tell) options_.tell(kind, text);
 }
 
@@ -183,7 +183,7 @@ void Learner::Work() {
       store_.reset();  // opened anew
       if (done.error().message != told_) {
         told_ = done.error().message;
-        Say("the predictor's runs: " + told_);
+        Log("the predictor's runs: " + told_);
       }
     } else {
       told_.clear();
@@ -356,7 +356,7 @@ core::Result<void> Learner::TrainIfDue() {
     state_.new_runs = 0;
   }
   const std::string kind = "predictor." + report.outcome;
-  Tell(kind.c_str(), "predictor: " + report.why);
+  Emit(kind.c_str(), "predictor: " + report.why);
   Record(std::move(report));
   return {};
 }
@@ -384,8 +384,8 @@ core::Result<void> Learner::LookForDrift(const LearningRows& rows) {
     state_.drift = drift.words;
   }
   if (!drift.words.empty() && before.empty()) {
-    Say(drift.words);
-    Tell("predictor.drifts", drift.words);
+    Log(drift.words);
+    Emit("predictor.drifts", drift.words);
   }
   return {};
 }

@@ -36,7 +36,7 @@ struct LearnerOptions {
   predict::Trained given;  // what is in use until something better was trained
   std::string given_name = "shipped";
   std::function<core::UnixMillis()> wall;
-  std::function<void(const std::string& line)> say = {};  // what could not be stored or read
+  std::function<void(const std::string& line)> log = {};  // what could not be stored or read
   // An event: its kind ("predictor.taken") and a sentence.
   std::function<void(const char* kind, const std::string& text)> tell = {};
   std::size_t new_runs = 40;             // since the last training: then it trains again
@@ -123,8 +123,8 @@ class Learner {
   void Take(std::shared_ptr<const predict::Trained> model, std::optional<TrainingReport> by);
   void Record(TrainingReport report);
   bool Stopping() const;
-  void Say(const std::string& line) const;
-  void Tell(const char* kind, const std::string& text) const;
+  void Log(const std::string& line) const;
+  void Emit(const char* kind, const std::string& text) const;
 
   const LearnerOptions options_;
   const std::shared_ptr<const predict::Trained> given_;

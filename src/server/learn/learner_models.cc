@@ -31,7 +31,7 @@ core::Result<void> Learner::Choose(bool pin) {
     const platform::MutexLock lock(mutex_);
     state_.pinned = pin;
   }
-  Tell("predictor.chosen",
+  Emit("predictor.chosen",
        fmt::format("predictor: {} is in use: {}",
                    pin ? options_.given_name : "what is trained here", report.why));
   Record(std::move(report));
@@ -56,7 +56,7 @@ core::Result<bool> Learner::TakeNewest() {
     if (!*text) continue;
     auto trained = predict::ReadTrained(**text);
     if (!trained) {
-      Say(fmt::format("the predictor that was trained here is not used: {}",
+      Log(fmt::format("the predictor that was trained here is not used: {}",
                       trained.error().message));
       break;
     }
@@ -88,7 +88,7 @@ core::Result<void> Learner::ForgetNow(const std::string& user) {
   RETURN_IF_ERROR(id);
   report.id = *id;
   if (taught) Take(given_, std::nullopt);
-  Tell("predictor.forgotten", "predictor: " + report.why);
+  Emit("predictor.forgotten", "predictor: " + report.why);
   Record(std::move(report));
   return {};
 }

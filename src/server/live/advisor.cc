@@ -53,7 +53,7 @@ void ServerAdvisor::Impl::Keep(const KeyDigest& key, const core::JobRecord& reco
     named.Changed(*id, profile->name);
     kept.Add(record.user.name, *id, profile->created);
   } else {
-    Say("the profile of job " + std::to_string(record.number) +
+    Log("the profile of job " + std::to_string(record.number) +
         " was not stored: " + id.error().message);
   }
 }

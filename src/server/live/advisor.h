@@ -37,7 +37,7 @@ struct AdvisorOptions {
   bool projects_reclaim = false;                     // likewise
   std::size_t most_runs_read = 5000;                 // of the store's finished jobs, at the start
   std::size_t most_profiles_kept = 20'000;           // of those that jobs left, or a few more
-  std::function<void(const std::string&)> say = {};  // what could not be stored
+  std::function<void(const std::string&)> log = {};  // what could not be stored
   // Why no container can be run here, where none can; empty: nobody asks.
   std::function<core::Result<void>()> check_images = {};
   // A run that the predictor may learn from; must not wait.

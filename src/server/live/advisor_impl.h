@@ -59,7 +59,7 @@ struct ServerAdvisor::Impl {
   ToldDurations durations;
   PairMemory pairs{cluster, builtin};
   StoredProfiles named{cluster, catalogue, profiles};
-  KeptProfiles kept{profiles, options.most_profiles_kept, options.say};
+  KeptProfiles kept{profiles, options.most_profiles_kept, options.log};
   // A policy and what it points to. The one before stays until the next is asked for.
   struct Built {
     interference::Interference interference;
@@ -96,14 +96,14 @@ struct ServerAdvisor::Impl {
       named.ChangedAll();
       learnt = true;
       if (const auto done = jobs.RemoveShared(user); !done) {
-        Say("what " + user + "'s jobs taught by sharing was not removed: " + done.error().message);
+        Log("what " + user + "'s jobs taught by sharing was not removed: " + done.error().message);
       }
       Publish(user);
     }
   }
 
-  void Say(const std::string& what) const {
-    if (options.say) options.say(what);
+  void Log(const std::string& what) const {
+    if (options.log) options.log(what);
   }
 
   core::Result<std::unique_ptr<Built>> Build() const {

@@ -100,7 +100,7 @@ void JobTrack::TakeTraffic(Figure figure, double bytes, core::Seconds now) {
   counted_[figure] = {bytes, now};
 }
 
-void SettledMemory::Take(double bytes, core::Seconds now) {
+void SettledMemory::Handle(double bytes, core::Seconds now) {
   if (!first_) first_ = last_ = now;
   last_ = std::max(last_, now);
   const core::Seconds age = std::max(now - *first_, core::Seconds(0));
@@ -121,13 +121,13 @@ std::optional<double> SettledMemory::Most() const {
   return most;
 }
 
-void JobTrack::Take(const core::Reading& reading, core::Seconds now) {
+void JobTrack::Handle(const core::Reading& reading, core::Seconds now) {
   const core::Metric* metric = reading.metric;
   if (!reading.job.empty()) {
     if (metric == &collect::kJobCores) figures_[kCores].Append(reading.value);
     if (metric == &collect::kJobGpuMemory) {
       KeepMost(gpu_memory_, reading.value);
-      settled_.Take(reading.value, now);
+      settled_.Handle(reading.value, now);
     }
     if (metric == &collect::kJobResidentBytes) KeepMost(resident_, reading.value);
     if (metric == &collect::kJobProportionalBytes) KeepMost(proportional_, reading.value);
@@ -142,7 +142,7 @@ void JobTrack::Take(const core::Reading& reading, core::Seconds now) {
     auto& [least, rest] =
         used_.try_emplace(reading.instance, reading.value, SettledMemory()).first->second;
     least = std::min(least, reading.value);
-    rest.Take(reading.value, now);
+    rest.Handle(reading.value, now);
     return;
   }
   const auto figure = DeviceFigure(reading);

@@ -40,7 +40,7 @@ class KeptFigure {
 // a shorter life.
 class SettledMemory {
  public:
-  void Take(double bytes, core::Seconds now);
+  void Handle(double bytes, core::Seconds now);
   std::optional<double> Most() const;  // absent: nothing was read
 
  private:
@@ -62,7 +62,7 @@ class JobTrack {
   void Share(bool shares);
   void Step();  // its count of steps has grown
   // A figure of a whole GPU, or of the job.
-  void Take(const core::Reading& reading, core::Seconds now);
+  void Handle(const core::Reading& reading, core::Seconds now);
   core::Profile Needed() const;
   // The most that it held on a GPU so far, in bytes.
   std::optional<double> gpu_memory() const { return gpu_memory_; }

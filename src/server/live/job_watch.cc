@@ -38,9 +38,9 @@ struct WatchedProcess {
 class ToldJobs final : public collect::JobSource {
  public:
   void Add(std::string name, WatchedProcess process) {
-    Tell({std::move(name), std::move(process)});
+    Emit({std::move(name), std::move(process)});
   }
-  void Remove(std::string name) { Tell({std::move(name), std::nullopt}); }
+  void Remove(std::string name) { Emit({std::move(name), std::nullopt}); }
   const std::vector<collect::RunningJob>& Running() override {
     std::vector<Told> told;
     {
@@ -55,7 +55,7 @@ class ToldJobs final : public collect::JobSource {
 
  private:
   using Told = std::pair<std::string, std::optional<WatchedProcess>>;
-  void Tell(Told told) {
+  void Emit(Told told) {
     const platform::MutexLock lock(mutex_);
     std::erase_if(told_, [&](const Told& before) { return before.first == told.first; });
     told_.push_back(std::move(told));
@@ -106,18 +106,18 @@ struct JobWatch::Impl {
     }
   }
 
-  void Take(const core::Batch& batch) {
+  void Handle(const core::Batch& batch) {
     const platform::MutexLock lock(mutex);
     const core::Seconds time(static_cast<double>(batch.time) / 1e3);
     for (const core::Reading& reading : batch.readings) {
       if (!reading.job.empty()) {
         const auto it = by_label.find(reading.job);
-        if (it != by_label.end()) running.at(it->second).Take(reading, time);
+        if (it != by_label.end()) running.at(it->second).Handle(reading, time);
       } else if (reading.instance.empty()) {
         TakeMachine(reading);
       } else {
         TakeNow(reading);
-        for (auto& [number, track] : running) track.Take(reading, time);
+        for (auto& [number, track] : running) track.Handle(reading, time);
       }
     }
   }
@@ -128,7 +128,7 @@ struct JobWatch::Impl {
     for (const auto& [number, track] : running) {
       with_jobs.insert(track.gpus().begin(), track.gpus().end());
     }
-    return strangers.Take(batch, with_jobs);
+    return strangers.Handle(batch, with_jobs);
   }
 
   // A GPU that was once read and then is not, several times in a row, is lost.
@@ -196,11 +196,11 @@ JobWatch::JobWatch(JobWatchOptions options) : impl_(std::make_unique<Impl>(std::
   const auto take = [&in](const control::CollectorState& state,
                           const std::shared_ptr<const core::Batch>& batch) {
     in.CountSilent(state, *batch);
-    in.Take(*batch);
+    in.Handle(*batch);
     if (in.options.sample && !batch->readings.empty()) in.options.sample(batch);
   };
   const auto say = [&in](const std::string& what) {
-    if (in.options.say) in.options.say(what);
+    if (in.options.log) in.options.log(what);
   };
   in.sampler = std::make_unique<control::Sampler>(std::move(watched),
                                                   std::vector<control::Sampler::Sink>{take}, say);

@@ -36,7 +36,7 @@ struct JobWatchOptions {
       {};
   // What was read, for the store's writer; on the watch's thread, must not wait. May be empty.
   std::function<void(const std::shared_ptr<const core::Batch>&)> sample = {};
-  std::function<void(const std::string&)> say = {};  // a collector that fails or comes back
+  std::function<void(const std::string&)> log = {};  // a collector that fails or comes back
   // StrangersOn has changed; on the watch's thread, must not wait. May be empty.
   std::function<void()> strangers_changed = {};
   core::Seconds interval{1};

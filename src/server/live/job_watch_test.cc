@@ -30,12 +30,12 @@ TEST(JobTrack, GivesTheSteadyPart) {
   JobTrack track({"0"}, "H200", 1);
   for (int t = 0; t < 60; ++t) {
     const bool loads = t < 12;
-    track.Take(Read(collect::kGpuBusy, loads ? 0 : 0.8 + 0.02 * (t % 3)), Seconds(t));
-    track.Take(Read(collect::kGpuPower, loads ? 90 : 400), Seconds(t));
-    track.Take(Read(collect::kGpuBusy, 0.1, "1"), Seconds(t));
-    track.Take(Read(collect::kJobCores, loads ? 1 : 3, "", "job 1"), Seconds(t));
-    track.Take(Read(collect::kJobGpuMemory, loads ? 1e9 : 5e9, "0", "job 1"), Seconds(t));
-    track.Take(Read(collect::kJobResidentBytes, 2e9, "", "job 1"), Seconds(t));
+    track.Handle(Read(collect::kGpuBusy, loads ? 0 : 0.8 + 0.02 * (t % 3)), Seconds(t));
+    track.Handle(Read(collect::kGpuPower, loads ? 90 : 400), Seconds(t));
+    track.Handle(Read(collect::kGpuBusy, 0.1, "1"), Seconds(t));
+    track.Handle(Read(collect::kJobCores, loads ? 1 : 3, "", "job 1"), Seconds(t));
+    track.Handle(Read(collect::kJobGpuMemory, loads ? 1e9 : 5e9, "0", "job 1"), Seconds(t));
+    track.Handle(Read(collect::kJobResidentBytes, 2e9, "", "job 1"), Seconds(t));
   }
   const core::Profile needed = track.Needed();
   EXPECT_EQ(needed.gpu, "H200");
@@ -56,8 +56,8 @@ TEST(JobTrack, NeitherAStartNorAnEndIsWhatTrainingNeeds) {
     const bool trains = t >= 10 && t < 28;
     if (t == 10) shared.Share(true);
     for (JobTrack* track : {&counted, &shared, &uncounted}) {
-      track->Take(Read(collect::kGpuBusy, trains ? 0.8 : 0.05), Seconds(t));
-      track->Take(Read(collect::kJobCores, trains ? 3 : 0.001, "", "job 1"), Seconds(t));
+      track->Handle(Read(collect::kGpuBusy, trains ? 0.8 : 0.05), Seconds(t));
+      track->Handle(Read(collect::kJobCores, trains ? 3 : 0.001, "", "job 1"), Seconds(t));
       if (trains && track != &uncounted) track->Step();
     }
   }
@@ -72,7 +72,7 @@ TEST(JobTrack, AnEvaluationBetweenStepsCounts) {
   JobTrack track({"0"}, "H200", 1);
   for (int t = 0; t < 4000; ++t) {
     const bool steps = t % 100 < 50;
-    track.Take(Read(collect::kGpuBusy, steps ? 0.9 : 0.3), Seconds(t));
+    track.Handle(Read(collect::kGpuBusy, steps ? 0.9 : 0.3), Seconds(t));
     if (steps) track.Step();
   }
   EXPECT_NEAR(track.Needed().busy.value_or(0), 0.6, 0.02);
@@ -82,9 +82,9 @@ TEST(JobTrack, U1_WhatASearchForAlgorithmsTookForAMomentIsNoNeed) {
   JobTrack named({"0"}, "RTX 3090", 1), unnamed({"0"}, "RTX 3090", 1), brief({"0"}, "RTX 3090", 1);
   for (int t = 0; t < 200; ++t) {
     const double held = t < 3 ? 1e9 : t < 20 ? 20e9 : t == 150 ? 5e9 : 4e9;
-    named.Take(Read(collect::kJobGpuMemory, held, "0", "job 1"), Seconds(t));
-    unnamed.Take(Read(collect::kGpuMemoryUsed, 5e8 + held, "0"), Seconds(t));
-    if (t < 50) brief.Take(Read(collect::kJobGpuMemory, held, "0", "job 1"), Seconds(t));
+    named.Handle(Read(collect::kJobGpuMemory, held, "0", "job 1"), Seconds(t));
+    unnamed.Handle(Read(collect::kGpuMemoryUsed, 5e8 + held, "0"), Seconds(t));
+    if (t < 50) brief.Handle(Read(collect::kJobGpuMemory, held, "0", "job 1"), Seconds(t));
   }
   EXPECT_EQ(named.Needed().gpu_memory, core::Bytes(5e9));
   EXPECT_EQ(named.gpu_memory(), 20e9) << "the most that it held so far is told as it was";
@@ -98,10 +98,10 @@ TEST(JobTrack, FiguresOfAGpuAreThoseOfTheTimeAlone) {
     const bool shares = t >= 40 && t < 80;
     track.Share(shares);
     for (const char* gpu : {"0", "1"}) {
-      track.Take(Read(collect::kGpuBusy, shares ? 1.0 : 0.5, gpu), Seconds(t));
-      track.Take(Read(collect::kGpuMemoryUsed, t < 5 ? 1e9 : 9e9, gpu), Seconds(t));
+      track.Handle(Read(collect::kGpuBusy, shares ? 1.0 : 0.5, gpu), Seconds(t));
+      track.Handle(Read(collect::kGpuMemoryUsed, t < 5 ? 1e9 : 9e9, gpu), Seconds(t));
     }
-    track.Take(Read(collect::kJobCores, 6, "", "job 1"), Seconds(t));
+    track.Handle(Read(collect::kJobCores, 6, "", "job 1"), Seconds(t));
   }
   EXPECT_NEAR(track.Needed().busy.value_or(0), 0.5, 1e-9);
   EXPECT_NEAR(track.Needed().cpu_cores.value_or(0), 3, 1e-9) << "a GPU";
@@ -109,7 +109,7 @@ TEST(JobTrack, FiguresOfAGpuAreThoseOfTheTimeAlone) {
 
   JobTrack never({"0"}, "H200", 1);
   never.Share(true);
-  for (int t = 0; t < 100; ++t) never.Take(Read(collect::kGpuBusy, 1), Seconds(t));
+  for (int t = 0; t < 100; ++t) never.Handle(Read(collect::kGpuBusy, 1), Seconds(t));
   EXPECT_FALSE(never.Needed().busy);
 }
 
@@ -117,11 +117,11 @@ TEST(JobTrack, CountedPcieTrafficIsNotMixedWithSamplesOfIt) {
   JobTrack sampled({"0"}, "V100", 1), counted({"0"}, "V100", 1);
   for (int t = 0; t < 60; ++t) {
     for (JobTrack* track : {&sampled, &counted}) {
-      track->Take(Read(collect::kGpuPcieReceived, 7e9), Seconds(t));
-      track->Take(Read(collect::kGpuPcieSent, 7e9), Seconds(t));
+      track->Handle(Read(collect::kGpuPcieReceived, 7e9), Seconds(t));
+      track->Handle(Read(collect::kGpuPcieSent, 7e9), Seconds(t));
     }
-    counted.Take(Read(collect::kGpuGpmPcieReceived, 2e9), Seconds(t));
-    counted.Take(Read(collect::kGpuGpmPcieSent, 1e9), Seconds(t));
+    counted.Handle(Read(collect::kGpuGpmPcieReceived, 2e9), Seconds(t));
+    counted.Handle(Read(collect::kGpuGpmPcieSent, 1e9), Seconds(t));
   }
   ASSERT_TRUE(sampled.Needed().pcie && counted.Needed().pcie);
   EXPECT_NEAR(sampled.Needed().pcie->value, 14e9, 1);
@@ -131,20 +131,20 @@ TEST(JobTrack, CountedPcieTrafficIsNotMixedWithSamplesOfIt) {
 TEST(JobTrack, MemoryTrafficIsMeasuredOrElseEstimated) {
   JobTrack track({}, "", 0);
   for (int t = 0; t < 60; ++t) {
-    track.Take(Read(collect::kJobMemoryTrafficEstimatedBytes, 3e9 * t, "", "job 1"), Seconds(t));
+    track.Handle(Read(collect::kJobMemoryTrafficEstimatedBytes, 3e9 * t, "", "job 1"), Seconds(t));
   }
   ASSERT_TRUE(track.Needed().host_bandwidth);
   EXPECT_NEAR(track.Needed().host_bandwidth->value, 3e9, 1e6);
   for (int t = 0; t < 60; ++t) {
     const double bytes = t < 30 ? 5e9 * t : 5e9 * (t - 30);  // it began anew
-    track.Take(Read(collect::kJobMemoryTrafficBytes, bytes, "", "job 1"), Seconds(t));
+    track.Handle(Read(collect::kJobMemoryTrafficBytes, bytes, "", "job 1"), Seconds(t));
   }
   EXPECT_NEAR(track.Needed().host_bandwidth->value, 5e9, 1e6) << "what was counted goes first";
 }
 
 TEST(JobTrack, KeepsLittleOfALongJob) {
   JobTrack track({"0"}, "H200", 1);
-  for (int t = 0; t < 200'000; ++t) track.Take(Read(collect::kGpuBusy, t % 2), Seconds(t));
+  for (int t = 0; t < 200'000; ++t) track.Handle(Read(collect::kGpuBusy, t % 2), Seconds(t));
   EXPECT_NEAR(track.Needed().busy.value_or(0), 0.5, 0.01);
 }
 

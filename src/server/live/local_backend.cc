@@ -82,7 +82,7 @@ Result<void> LocalBackend::EndRuns() {
     for (const engine::RunEvent& event : events) {
       const auto* ended = std::get_if<engine::RunEnded>(&event);
       if (ended == nullptr) continue;
-      options_.say(fmt::format("job {} of another store was ended", ended->id.job));
+      options_.log(fmt::format("job {} of another store was ended", ended->id.job));
       runner_->Forget(ended->id);
       --left;
     }
@@ -119,7 +119,7 @@ Result<void> LocalBackend::Open(const BackendNeeds& needs) {
   if (const auto written = platform::WriteWatcher(watcher)) {
     run.watcher = watcher;
   } else {
-    options_.say("jobs are not watched from inside: " + written.error().message);
+    options_.log("jobs are not watched from inside: " + written.error().message);
   }
   std::vector<int> nodes;
   for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
@@ -155,8 +155,8 @@ void LocalBackend::Watch(JobWatchOptions look) {
     look.gpus.push_back({gpu.uuid, machine.instances[i], gpu.model});
   }
   // What works is not worth a line each; what does not, or does again, is.
-  look.say = [this](const std::string& line) {
-    if (!line.ends_with(": works")) options_.say(line);
+  look.log = [this](const std::string& line) {
+    if (!line.ends_with(": works")) options_.log(line);
   };
   watch_ = std::make_unique<JobWatch>(std::move(look));
   monitor_ = std::make_unique<WatchMonitor>(*runner_, *watch_);

@@ -45,7 +45,7 @@ bool StrangerTrack::Follow(Seen& seen, std::optional<core::Ratio> active) {
   return seen.busy != before;
 }
 
-bool StrangerTrack::Take(const core::Batch& batch, const std::set<std::string>& with_jobs) {
+bool StrangerTrack::Handle(const core::Batch& batch, const std::set<std::string>& with_jobs) {
   std::map<std::pair<std::string, int>, core::Ratio> active;
   std::map<std::string, core::Ratio> gpu_busy;
   std::map<std::pair<std::string, int>, core::Bytes> memory;

@@ -25,7 +25,7 @@ class StrangerTrack {
 
   // What one look at all GPUs read, in which every process that is no job is called "pid NUMBER".
   // `with_jobs`: the instances on which jobs run. True: what On gives has changed.
-  bool Take(const core::Batch& batch, const std::set<std::string>& with_jobs);
+  bool Handle(const core::Batch& batch, const std::set<std::string>& with_jobs);
 
   // By pid; see JobWatch::StrangersOn.
   std::vector<control::Stranger> On(const std::string& instance) const;

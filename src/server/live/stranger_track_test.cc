@@ -26,7 +26,9 @@ class StrangerTrackTest : public ::testing::Test {
     batch_.readings.push_back({&collect::kJobGpuSm, gpu, fmt::format("pid {}", pid), share});
   }
   void GpuBusy(double share) { batch_.readings.push_back({&collect::kGpuBusy, "0", {}, share}); }
-  bool Take(const std::set<std::string>& with_jobs = {}) { return track_.Take(batch_, with_jobs); }
+  bool Take(const std::set<std::string>& with_jobs = {}) {
+    return track_.Handle(batch_, with_jobs);
+  }
   // So long that it is believed.
   void Stays(int pid, double bytes) {
     for (int look = 0; look < 5; ++look) {

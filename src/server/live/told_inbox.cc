@@ -16,7 +16,8 @@ bool ToldInbox::IsNews(const Run& run, const std::string& who, const store::Told
   return taken == told.taken.end() || taken->second < head.id;
 }
 
-void ToldInbox::Take(const Run& run, const std::string& who, std::int64_t id, core::JobTold news) {
+void ToldInbox::Handle(const Run& run, const std::string& who, std::int64_t id,
+                       core::JobTold news) {
   const platform::MutexLock lock(mutex_);
   const auto found = told_.find(run.job);
   if (found == told_.end() || found->second.since != run.since) return;  // it has ended meanwhile
@@ -42,7 +43,7 @@ core::Result<void> ToldInbox::Read(store::ToldStore& store, const std::set<std::
       if (!run || !IsNews(*run, who, head)) continue;
       auto told = store.ReadTold(head.id);
       RETURN_IF_ERROR(told);
-      if (*told) Take(*run, who, head.id, **std::move(told));
+      if (*told) Handle(*run, who, head.id, **std::move(told));
     }
   }
   return {};

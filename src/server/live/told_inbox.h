@@ -52,7 +52,7 @@ class ToldInbox {
     bool counts = false;
   };
   bool IsNews(const Run& run, const std::string& who, const store::ToldHead& head);
-  void Take(const Run& run, const std::string& who, std::int64_t id, core::JobTold told);
+  void Handle(const Run& run, const std::string& who, std::int64_t id, core::JobTold told);
 
   platform::Mutex mutex_;
   std::map<std::int64_t, Told> told_ SHAREWELL_GUARDED_BY(mutex_);  // by job

@@ -119,7 +119,7 @@ Result<void> SlurmBackend::Open(const BackendNeeds& needs) {
   run.control.uid = ::geteuid();
   run.control.dry_run = options_.slurm->dry_run;
   run.control.wall = [] { return platform::UnixNow(); };
-  run.control.say = options_.say;
+  run.control.log = options_.log;
   if (!options_.slurm->user_mode) {
     run.control.claim = ClaimHere(options_.slurm->partition, options_.node, needs.jobs.Id());
   }

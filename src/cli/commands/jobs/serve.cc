@@ -237,7 +237,7 @@ class ServeCommand : public Command {
     RETURN_IF_ERROR(runs);
     options_.runs = *runs;
     options_.node = server::HostName();
-    options_.say = SayLine;
+    options_.log = SayLine;
     const auto slowdown = ParseNumber("--max-slowdown", max_slowdown_, 1, 100);
     RETURN_IF_ERROR(slowdown);
     options_.max_slowdown = *slowdown;

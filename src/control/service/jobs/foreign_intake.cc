@@ -27,8 +27,8 @@ ForeignIntake::ForeignIntake(const Parts& parts) : parts_(parts) {
   parts.state.board.OnPut([&manager = *parts.manager](const JobRecord& record) {
     if (record.phase != Phase::kWaiting && record.phase != Phase::kHeld) return;
     if (record.reason.empty()) return;
-    manager.TellWaits(record.number,
-                      record.note.empty() ? record.reason : record.reason + "; " + record.note);
+    manager.ShowReason(record.number,
+                       record.note.empty() ? record.reason : record.reason + "; " + record.note);
   });
 }
 
@@ -131,8 +131,8 @@ void ForeignIntake::Hear(const engine::JobWithdrawn& event) {
     return parts_.journal.Touch(*job);
   }
   core::EndCancelled(record, core::cancelled::ByManager{event.why}, parts_.journal.Wall());
-  parts_.journal.Say("job.cancelled", record.number,
-                     fmt::format("job {}: {}", record.number, event.why));
+  parts_.journal.Emit("job.cancelled", record.number,
+                      fmt::format("job {}: {}", record.number, event.why));
   parts_.queue.TakeOut(*job);
   parts_.journal.Touch(*job);
 }

@@ -181,7 +181,7 @@ void JobQueue::ReleaseDependents(std::int64_t number, Phase how) {
       using End = core::cancelled::ByJobBefore::End;
       const End end = how == Phase::kFailed ? End::kFailed : End::kCancelled;
       core::EndCancelled(record, core::cancelled::ByJobBefore{number, end}, parts_.journal.Wall());
-      parts_.journal.Say("job.cancelled", other, fmt::format("job {}: {}", other, record.note));
+      parts_.journal.Emit("job.cancelled", other, fmt::format("job {}: {}", other, record.note));
     } else {
       core::SetHold(record, parts_.admission.HoldOf(record));
       if (record.phase == Phase::kWaiting) Enqueue(other);

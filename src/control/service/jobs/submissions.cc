@@ -20,7 +20,7 @@ tl::unexpected<core::Error> NotSubmitted(core::Error why) {
 
 }  // namespace
 
-void Submissions::Take(std::span<SubmitRequest> requests) {
+void Submissions::Handle(std::span<SubmitRequest> requests) {
   // What happened is stored before anything is added: an end must not be without room because of a
   // submission, and who comes after a job must know of its end.
   if (parts_.journal.outbox().owes_records()) {

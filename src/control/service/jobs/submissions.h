@@ -33,7 +33,7 @@ class Submissions {
   explicit Submissions(const Parts& parts) : parts_(parts) {}
 
   // Each is stored whole or refused whole; who is refused is answered at once.
-  void Take(std::span<SubmitRequest> requests);
+  void Handle(std::span<SubmitRequest> requests);
   // What was taken is decided on, or no decision will come: the others are answered.
   void Answer();
   // What would be believed of it, and whether it could ever run here. Keeps nothing.

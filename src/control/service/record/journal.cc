@@ -21,13 +21,13 @@ core::UnixMillis Journal::LookAtClocks() {
   return today;
 }
 
-void Journal::Say(const std::string& kind, std::int64_t job, std::string text) {
+void Journal::Emit(const std::string& kind, std::int64_t job, std::string text) {
   outbox_.AddEvent(Wall(), kind, job, std::move(text));
 }
 
-void Journal::SayAloud(const std::string& kind, std::int64_t job, std::string text) {
+void Journal::EmitAndLog(const std::string& kind, std::int64_t job, std::string text) {
   Log(text);
-  Say(kind, job, std::move(text));
+  Emit(kind, job, std::move(text));
 }
 
 void Journal::Log(const std::string& text) const {

@@ -39,8 +39,8 @@ class Journal {
   core::UnixMillis Wall() const { return wall_.At(runner_.Now()); }
 
   // An event; `job` 0: of no job.
-  void Say(const std::string& kind, std::int64_t job, std::string text);
-  void SayAloud(const std::string& kind, std::int64_t job, std::string text);  // in the log too
+  void Emit(const std::string& kind, std::int64_t job, std::string text);
+  void EmitAndLog(const std::string& kind, std::int64_t job, std::string text);  // in the log too
   void Log(const std::string& text) const;
   void Touch(const LiveJob& job) { outbox_.Touch(job); }  // its record has changed
 

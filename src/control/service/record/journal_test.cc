@@ -42,8 +42,8 @@ class JournalTest : public ::testing::Test {
 };
 
 TEST_F(JournalTest, WhatIsSaidIsAnEventOnceItIsStoredAndAloudItIsLoggedAtOnce) {
-  journal_.Say("job.started", 1, "job 1 runs");
-  journal_.SayAloud("server.error", 0, "a plan is bad");
+  journal_.Emit("job.started", 1, "job 1 runs");
+  journal_.EmitAndLog("server.error", 0, "a plan is bad");
   EXPECT_THAT(logged_, ElementsAre("a plan is bad"));
   EXPECT_THAT(heard_, IsEmpty());
   ASSERT_TRUE(journal_.Commit());

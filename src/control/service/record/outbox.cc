@@ -40,8 +40,8 @@ bool TellsAnEnd(const core::Event& event) {
 
 }  // namespace
 
-Outbox::Outbox(store::JobStore& store, LiveJobs& live, JobBoard& board, EventHub& hub, Say say)
-    : store_(store), live_(live), board_(board), hub_(hub), say_(std::move(say)) {}
+Outbox::Outbox(store::JobStore& store, LiveJobs& live, JobBoard& board, EventHub& hub, Log log)
+    : store_(store), live_(live), board_(board), hub_(hub), log_(std::move(log)) {}
 
 void Outbox::Touch(const LiveJob& job) {
   dirty_.insert(job.record.number);
@@ -84,11 +84,11 @@ std::size_t Outbox::owed() const {
 
 // Says it once when nothing can be stored, and once when it can again.
 void Outbox::SetProblem(const std::string& problem) {
-  if (say_ && problem_.empty() && !problem.empty()) {
-    say_("nothing can be stored, so nothing new is started: " + problem);
+  if (log_ && problem_.empty() && !problem.empty()) {
+    log_("nothing can be stored, so nothing new is started: " + problem);
   }
-  if (say_ && !problem_.empty() && problem.empty()) {
-    say_("the store can be written again" +
+  if (log_ && !problem_.empty() && problem.empty()) {
+    log_("the store can be written again" +
          (dropped_ == 0 ? std::string() : fmt::format("; {} events were dropped", dropped_)));
   }
   if (problem.empty()) dropped_ = 0;

@@ -27,11 +27,11 @@ namespace sharewell::control {
 
 class Outbox {
  public:
-  using Say = std::function<void(const std::string&)>;
+  using Log = std::function<void(const std::string&)>;
 
   // All must outlive it. `say`, where set, hears once when nothing can be stored, and once when it
   // can again.
-  Outbox(store::JobStore& store, LiveJobs& live, JobBoard& board, EventHub& hub, Say say);
+  Outbox(store::JobStore& store, LiveJobs& live, JobBoard& board, EventHub& hub, Log log);
   void ContinueAfter(std::int64_t last_event) { next_event_ = last_event + 1; }
 
   // Its record has changed: readers see that at once.
@@ -84,7 +84,7 @@ class Outbox {
   LiveJobs& live_;
   JobBoard& board_;
   EventHub& hub_;
-  const Say say_;
+  const Log log_;
   std::int64_t next_event_ = 1;
   store::JobChanges owed_;
   std::map<std::int64_t, core::SpeedHistory> speeds_;

@@ -20,11 +20,11 @@ core::Result<void> PlanKeeper::Keep(const core::Plan& plan) {
   }
   const auto place = [&](core::JobId id, const core::Allocation& to) {
     const LiveJob* job = state.live.Find(id);
-    if (job != nullptr) parts_.paces.TellPace(*job, state.snapshot.job(id).estimate, to.gpus);
+    if (job != nullptr) parts_.paces.EmitPace(*job, state.snapshot.job(id).estimate, to.gpus);
   };
   for (const auto& stop : plan.stops) {
     const LiveJob* job = stop.pause ? state.live.Find(stop.job) : nullptr;
-    if (job != nullptr) parts_.pauses.TellGpuMemory(*job);
+    if (job != nullptr) parts_.pauses.EmitGpuMemory(*job);
   }
   for (const auto& move : plan.moves) place(move.job, move.to);
   for (const auto& start : plan.starts) place(start.job, start.to);
@@ -32,12 +32,12 @@ core::Result<void> PlanKeeper::Keep(const core::Plan& plan) {
   for (const auto& wait : plan.waits) {
     if (LiveJob* job = state.live.Find(wait.job)) job->waits = wait.reason;
   }
-  if (!plan.waits.empty() || !plan.starts.empty()) TellWaits(plan);
+  if (!plan.waits.empty() || !plan.starts.empty()) ShowReason(plan);
   return {};
 }
 
 // A policy says a reason once; who has what is short changes with every start.
-void PlanKeeper::TellWaits(const core::Plan& plan) {
+void PlanKeeper::ShowReason(const core::Plan& plan) {
   ServiceState& state = parts_.state;
   constexpr std::size_t kMostTold = 256;  // of those whose reason stands: the rest is told later
   WaitWords words(state.snapshot, plan, state.live, state.gpus);

@@ -28,7 +28,7 @@ class PlanKeeper {
   core::Result<void> Keep(const core::Plan& plan);
 
  private:
-  void TellWaits(const core::Plan& plan);
+  void ShowReason(const core::Plan& plan);
 
   const Parts parts_;
 };

@@ -88,15 +88,15 @@ void NodeKeeper::SetMemoryBandwidth(core::BytesPerSecond rate) {
 void NodeKeeper::Hear(const engine::GpuLost& event) {
   const auto gpu = gpus_.WithUuid(event.gpu);
   if (!gpu || !gpus_.SetProblem(*gpu, event.why)) return;
-  parts_.journal.Say("gpu.lost", 0,
-                     fmt::format("GPU {}: {}", core::NameOf(gpus_.gpu(*gpu)), event.why));
+  parts_.journal.Emit("gpu.lost", 0,
+                      fmt::format("GPU {}: {}", core::NameOf(gpus_.gpu(*gpu)), event.why));
 }
 
 void NodeKeeper::Hear(const engine::GpuBack& event) {
   const auto gpu = gpus_.WithUuid(event.gpu);
   if (!gpu || !gpus_.SetProblem(*gpu, {})) return;
-  parts_.journal.Say("gpu.back", 0,
-                     fmt::format("GPU {}: it answers again", core::NameOf(gpus_.gpu(*gpu))));
+  parts_.journal.Emit("gpu.back", 0,
+                      fmt::format("GPU {}: it answers again", core::NameOf(gpus_.gpu(*gpu))));
 }
 
 void NodeKeeper::Hear(const engine::GpuTaken& event) {
@@ -104,7 +104,7 @@ void NodeKeeper::Hear(const engine::GpuTaken& event) {
   if (gpu && node_is_down_[parts_.state.cluster.NodeOf(*gpu).index()])
     return;  // gone with its node
   if (!gpu || !gpus_.SetProblem(*gpu, event.by)) return;
-  parts_.journal.Say(
+  parts_.journal.Emit(
       event.by.empty() ? "gpu.back" : "gpu.taken", 0,
       fmt::format("GPU {}: {}", event.gpu, event.by.empty() ? "it is free" : event.by));
   parts_.engine.Wake();  // decide with it, or without
@@ -120,7 +120,7 @@ void NodeKeeper::Hear(const engine::NodeWent& event) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(known.gpus); ++i) {
     gpus_.SetProblem(core::GpuId(known.first_gpu.index() + i), why);
   }
-  parts_.journal.Say("node.lost", 0, why);
+  parts_.journal.Emit("node.lost", 0, why);
   parts_.engine.Wake();  // decide without it
 }
 
@@ -140,7 +140,7 @@ void NodeKeeper::Hear(const engine::NodeCame& event) {
     gpus_.SetGpu(gpu, came.gpus[i]);
     gpus_.SetProblem(gpu, {});
   }
-  parts_.journal.Say("node.back", 0, fmt::format("node {}: it is back", came.name));
+  parts_.journal.Emit("node.back", 0, fmt::format("node {}: it is back", came.name));
   parts_.engine.Wake();  // decide with it
 }
 
@@ -160,7 +160,7 @@ void NodeKeeper::Hear(const engine::NodeChanged& event) {
   const char* how = reserves ? (event.reserved ? "node.reserved" : "node.free")
                              : (event.exclusive ? "node.exclusive" : "node.shared");
   if (!event.why.empty())
-    parts_.journal.Say(how, 0, fmt::format("node {}: {}", event.node, event.why));
+    parts_.journal.Emit(how, 0, fmt::format("node {}: {}", event.node, event.why));
   parts_.engine.Wake();
 }
 
@@ -188,7 +188,7 @@ void NodeKeeper::Hear(const engine::HostTaken& event) {
 void NodeKeeper::Add(const engine::RunnerNode& node) {
   const auto model = ModelOf(node, parts_.state.cluster);
   if (!model) {
-    return parts_.journal.Say(
+    return parts_.journal.Emit(
         "node.unusable", 0,
         fmt::format("node {} is not used: its GPUs must be of one model that this server "
                     "knows, and the first is {}",
@@ -208,7 +208,7 @@ void NodeKeeper::Add(const engine::RunnerNode& node) {
   node_is_down_.resize(parts_.state.cluster.nodes().size());
   parts_.loop.Grow();
   parts_.engine.AddNode(node);
-  parts_.journal.Say(
+  parts_.journal.Emit(
       "node.joined", 0,
       fmt::format("node {} with {} GPUs is used from now on", node.name, node.gpus.size()));
   parts_.queue.TryHeldAgain();
@@ -233,11 +233,11 @@ void NodeKeeper::LookAtStrangers() {
       parts_.loop.SetForeignMemory(gpu, held);
     changed = changed || busy != now.kept_busy();
     if (came != now.strangers.empty() || busy != now.kept_busy()) {
-      parts_.journal.Say("gpu.strangers", 0,
-                         fmt::format("GPU {}: {}", core::NameOf(now.gpu),
-                                     now.strangers.empty() ? "other processes are gone"
-                                     : now.kept_busy() ? "kept busy by " + InWords(now.strangers)
-                                                       : InWords(now.strangers)));
+      parts_.journal.Emit("gpu.strangers", 0,
+                          fmt::format("GPU {}: {}", core::NameOf(now.gpu),
+                                      now.strangers.empty() ? "other processes are gone"
+                                      : now.kept_busy() ? "kept busy by " + InWords(now.strangers)
+                                                        : InWords(now.strangers)));
     }
   }
   if (changed) SeatReservations();

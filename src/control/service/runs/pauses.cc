@@ -18,7 +18,7 @@ using core::JobRecord;
 using core::Phase;
 using core::Result;
 
-void Pauses::TellGpuMemory(const LiveJob& job) {
+void Pauses::EmitGpuMemory(const LiveJob& job) {
   const JobRecord& record = job.record;
   std::optional<core::Bytes> memory;
   if (parts_.monitor != nullptr && !record.gpus.empty()) {
@@ -88,7 +88,7 @@ Result<void> Pauses::Begin(LiveJob& job, const core::Account& who) {
                             fmt::format("job {} is to be {}", record.number, record.reason)});
   changes.jobs.push_back(std::move(record));
   if (auto kept = parts_.journal.Commit(std::move(changes)); !kept) return kept;
-  TellGpuMemory(job);
+  EmitGpuMemory(job);
   parts_.engine.Pause(job.id);
   return {};
 }
@@ -98,9 +98,9 @@ void Pauses::Write(LiveJob& job, const engine::RunPaused& event) {
   record.paused_at = parts_.journal.Wall();
   if (record.cancelled) return;
   if (event.host_memory.value > 0) record.seen.gpu_memory = event.host_memory;
-  parts_.journal.Say("job.paused", record.number,
-                     fmt::format("job {} is paused; {} of its memory went to the host",
-                                 record.number, core::SizeText(event.host_memory)));
+  parts_.journal.Emit("job.paused", record.number,
+                      fmt::format("job {} is paused; {} of its memory went to the host",
+                                  record.number, core::SizeText(event.host_memory)));
   if (record.phase != Phase::kStopping) return;  // wanted back already
   record.phase = record.asked.held ? Phase::kHeld : Phase::kWaiting;
   // One that the loop counts as running was paused by its user, or by an earlier server's plan.
@@ -121,7 +121,7 @@ void Pauses::Write(LiveJob& job, const engine::RunResumed& /*event*/) {
   if (record.resumed && record.paused_at) {
     *record.resumed += parts_.journal.Wall() - *record.paused_at;
   }
-  parts_.journal.Say("job.resumed", record.number, fmt::format("job {} goes on", record.number));
+  parts_.journal.Emit("job.resumed", record.number, fmt::format("job {} goes on", record.number));
 }
 
 void Pauses::Write(LiveJob& job, const engine::PauseRefused& event) {
@@ -137,8 +137,8 @@ void Pauses::Write(LiveJob& job, const engine::PauseRefused& event) {
   } else {
     record.note += "; so it is stopped, and begins anew";
   }
-  parts_.journal.Say("job.pause_refused", record.number,
-                     fmt::format("job {}: {}", record.number, record.note));
+  parts_.journal.Emit("job.pause_refused", record.number,
+                      fmt::format("job {}: {}", record.number, record.note));
 }
 
 void Pauses::Write(LiveJob& job, const engine::ResumeRefused& event) {
@@ -146,8 +146,8 @@ void Pauses::Write(LiveJob& job, const engine::ResumeRefused& event) {
   if (record.cancelled) return;
   record.phase = Phase::kWaiting;
   record.note = "it could not go on: " + event.why + "; it is tried again";
-  parts_.journal.Say("job.resume_refused", record.number,
-                     fmt::format("job {}: {}", record.number, record.note));
+  parts_.journal.Emit("job.resume_refused", record.number,
+                      fmt::format("job {}: {}", record.number, record.note));
 }
 
 bool Pauses::FindAgain(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs) {

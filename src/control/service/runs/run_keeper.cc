@@ -39,8 +39,8 @@ void RunKeeper::Hear(const engine::TimeLimitReached& event) {
   if (record.phase != Phase::kRunning && record.phase != Phase::kStarting) return;
   record.phase = Phase::kStopping;
   record.reason = TimeIsOver(record);
-  parts_.journal.Say("job.stopping", record.number,
-                     fmt::format("job {}: {}", record.number, record.reason));
+  parts_.journal.Emit("job.stopping", record.number,
+                      fmt::format("job {}: {}", record.number, record.reason));
   parts_.journal.Touch(*job);
 }
 
@@ -61,7 +61,7 @@ void RunKeeper::Hear(const engine::RunStarted& event) {
         std::max<core::UnixMillis>(*record.started - record.submitted, 0);
     parts_.journal.tally().CountWait(core::Seconds(static_cast<double>(waited) / 1e3));
   }
-  parts_.journal.Say("job.started", record.number, fmt::format("job {} runs", record.number));
+  parts_.journal.Emit("job.started", record.number, fmt::format("job {} runs", record.number));
   parts_.journal.Touch(*job);
 }
 
@@ -86,8 +86,8 @@ void RunKeeper::Hear(const engine::StopRefused& event) {
   record.phase = record.resumed ? Phase::kRunning : Phase::kStarting;
   record.reason = "it keeps its place for now";
   record.note = event.why;
-  parts_.journal.Say("job.kept", record.number,
-                     fmt::format("job {}: {}", record.number, event.why));
+  parts_.journal.Emit("job.kept", record.number,
+                      fmt::format("job {}: {}", record.number, event.why));
   parts_.journal.Touch(*job);
 }
 
@@ -153,7 +153,7 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
   parts_.journal.Touch(*job);
   KeepUsage(record.user.name);
   // What becomes of it is told with the end of the earlier one.
-  if (!end.earlier_leaves) SayEnd(end, record);
+  if (!end.earlier_leaves) EmitEnd(end, record);
 }
 
 void RunKeeper::CountInWeek(const JobRecord& record, core::Seconds ran) {
@@ -170,10 +170,10 @@ void RunKeeper::KeepUsage(const std::string& user) {
                                   ToText({used, parts_.journal.Wall()}));
 }
 
-void RunKeeper::SayEnd(const engine::Ended& end, const JobRecord& record) {
+void RunKeeper::EmitEnd(const engine::Ended& end, const JobRecord& record) {
   const bool over = core::IsOver(record.phase), held = record.phase == Phase::kHeld;
   const std::string words = EndInWords(end.end, record);
-  parts_.journal.Say(
+  parts_.journal.Emit(
       fmt::format("job.{}", over || held ? core::NameOf(record.phase) : "requeued"), record.number,
       fmt::format("job {} {}{}{}", record.number,
                   over   ? core::NameOf(record.phase)

@@ -47,7 +47,7 @@ class RunKeeper {
   void CountInWeek(const core::JobRecord& record, core::Seconds ran);
   // What its user used so far, for the next server.
   void KeepUsage(const std::string& user);
-  void SayEnd(const engine::Ended& end, const core::JobRecord& record);
+  void EmitEnd(const engine::Ended& end, const core::JobRecord& record);
 
   const Parts parts_;
   ToldSteps told_;

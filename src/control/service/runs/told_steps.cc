@@ -75,19 +75,19 @@ void ToldSteps::Believe(LiveJob& job) {
   // What was measured on itself is worth more than what it says.
   const bool measured = placed && parts_.state.snapshot.job(job.id).profiled;
   core::Needs needs = parts_.advisor.NeedsTold(record);
-  TellSiblings(record);
+  EmitSiblings(record);
   if (measured || needs == record.believed) return;
   record.believed = std::move(needs);
-  parts_.journal.Say(
+  parts_.journal.Emit(
       "job.told", record.number,
       fmt::format("job {} has told of its step: {}", record.number, core::InWords(*record.told)));
   if (!placed) return;
   core::Estimate estimate = parts_.advisor.EstimateOf(record);
-  parts_.paces.TellPace(job, estimate, parts_.state.snapshot.job(job.id).allocation.gpus);
+  parts_.paces.EmitPace(job, estimate, parts_.state.snapshot.job(job.id).allocation.gpus);
   parts_.loop.Learn(job.id, std::move(estimate), false);
 }
 
-void ToldSteps::TellSiblings(const JobRecord& of) {
+void ToldSteps::EmitSiblings(const JobRecord& of) {
   if (of.asked.script.empty()) return;
   for (const JobPtr& shown : parts_.state.board.Live()) {
     const bool waits = shown->phase == core::Phase::kWaiting || shown->phase == core::Phase::kHeld;
@@ -111,7 +111,7 @@ void ToldSteps::TellSiblings(const JobRecord& of) {
 void ToldSteps::LearnLate(Ending ending, core::Told told) {
   ending.record.told = std::move(told);
   parts_.advisor.LearnStep(ending.record, ending.seen);
-  TellSiblings(ending.record);
+  EmitSiblings(ending.record);
   if (const JobPtr shown = parts_.state.board.Find(ending.record.number);
       shown != nullptr && core::IsOver(shown->phase)) {
     JobRecord record = *shown;

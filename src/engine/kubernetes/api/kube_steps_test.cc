@@ -28,14 +28,14 @@ class KubeStepsTest : public ::testing::Test {
     };
     uid_ = kube_.AddPod("a", {.lasts = Seconds(60), .owner = "x"});
     control_ = std::make_unique<KubeControl>(options);
-    kube_.TellAll(*control_);
+    kube_.EmitAll(*control_);
     control_->Open(kube_.now());
     control_->Recover();
   }
   void Live(double seconds) {
     const Seconds until = kube_.now() + Seconds(seconds);
     while (kube_.now() < until) {
-      kube_.Tell(*control_);
+      kube_.Emit(*control_);
       control_->Cycle(kube_.now(), told_);
       kube_.Advance(kube_.now() + Seconds(0.25));
     }

@@ -28,7 +28,7 @@ KubeControl::KubeControl(KubeControlOptions options)
     : options_(std::move(options)),
       next_number_(std::max<std::int64_t>(options_.first_number, 1)) {}
 
-void KubeControl::TakePods(std::span<const KubeChange> changes) {
+void KubeControl::HandlePods(std::span<const KubeChange> changes) {
   for (const KubeChange& change : changes) {
     if (change.kind == KubeChange::Kind::kGone) {
       DropPod(change.uid);
@@ -43,7 +43,7 @@ void KubeControl::TakePods(std::span<const KubeChange> changes) {
   }
 }
 
-void KubeControl::TakeNodes(std::span<const KubeChange> changes) {
+void KubeControl::HandleNodes(std::span<const KubeChange> changes) {
   for (const KubeChange& change : changes) {
     if (change.kind == KubeChange::Kind::kGone) {
       const auto here = nodes_.find(change.key);
@@ -52,7 +52,7 @@ void KubeControl::TakeNodes(std::span<const KubeChange> changes) {
     }
     auto node = ParseKubeNode(change.json);
     if (node) {
-      TakeNode(std::move(*node));
+      HandleNode(std::move(*node));
     } else {
       Remark(node.error().message);
     }
@@ -82,7 +82,7 @@ void KubeControl::AskAgain(Run& run) {
   for (Member& member : run.members) member.asked.reset();
 }
 
-void KubeControl::Tell(std::int64_t job, std::string words) {
+void KubeControl::Emit(std::int64_t job, std::string words) {
   const auto found = parties_.find(job);
   if (found == parties_.end()) return;
   found->second.waits = std::move(words);
@@ -125,7 +125,7 @@ void KubeControl::TakeComplaint(const KubeRequest& request, const KubeAnswer& an
   if (answer.status == 401 || answer.status == 403) {
     std::string words = RefusedInWords(request, answer);
     if (answer.status == 401) words = "the API server does not know who asks (401): " + words;
-    if (words != right_problem_) options_.say(words);
+    if (words != right_problem_) options_.log(words);
     right_problem_ = std::move(words);
   } else if (answer.status < 300 && request.path.find("/events") == std::string::npos) {
     right_problem_.clear();
@@ -137,7 +137,7 @@ void KubeControl::TakeComplaint(const KubeRequest& request, const KubeAnswer& an
   }
 }
 
-void KubeControl::SayEvent(const KubePod& pod, const KubeEventWords& words) {
+void KubeControl::QueueEvent(const KubePod& pod, const KubeEventWords& words) {
   // They are for people, who would not read so many, nor what is no longer so.
   if (!events_.contains(pod.uid)) {
     if (events_.size() >= kMostEventsKept) return;
@@ -146,7 +146,7 @@ void KubeControl::SayEvent(const KubePod& pod, const KubeEventWords& words) {
   events_[pod.uid] = EventRequest(pod, words, options_.scheduler, options_.wall());
 }
 
-void KubeControl::SayEvents() {
+void KubeControl::SendEvents() {
   const std::size_t most = busy_ ? kMostEventsBesides : kMostEventsAtOnce;
   for (std::size_t count = 0; count < most && !event_turns_.empty();) {
     const auto event = events_.extract(event_turns_.front());
@@ -167,29 +167,29 @@ Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   if (!current_) {
     problem_ = before;
   } else {
-    TellExpected();
-    TellWatched();
-    TellNodes(false);
+    EmitExpected();
+    EmitWatched();
+    EmitNodes(false);
     AdvanceRuns();
-    TellSteps();
+    EmitSteps();
     JoinAll();  // who waited for a run to end
-    TellWaiting();
+    EmitWaiting();
     Place();
     if (leads_) {
-      SayStops();
-      SayCancels();
-      SayClaims();
-      SayBindings();
+      SendStops();
+      SendCancels();
+      SendClaims();
+      SendBindings();
       if (!next_told_ || now_ >= *next_told_) {
         next_told_ = now_ + kTellPeopleEvery;
         busy_ = !writes_.empty() || Starts();
-        SayWaits();
-        SayEvents();
+        SendWaits();
+        SendEvents();
       }
       SendWrites();
     }
-    TellTaken();
-    TellHostTaken();
+    EmitTaken();
+    EmitHostTaken();
     AnswerList();
   }
   if (!outside_problem_.empty()) problem_ = outside_problem_;
@@ -197,8 +197,8 @@ Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
   if (problem_.empty() && !leads_) problem_ = "another server leads; this one waits";
   if (problem_.empty() != before.empty()) {
     const std::string said = problem_.empty() ? "the API server answers again" : problem_;
-    options_.say(said);
-    Tell(RunnerNote{said});
+    options_.log(said);
+    Emit(RunnerNote{said});
   }
   return NextDue();
 }

@@ -64,7 +64,7 @@ struct KubeControlOptions {
   // Whether an agent is at work on that node; absent: not known yet. Without one nobody would see
   // who slows whom, so its GPUs are not shared. Empty: nobody asks for agents. It must not wait.
   std::function<std::optional<bool>(const std::string& node)> watched = {};
-  std::function<void(const std::string&)> say = [](const std::string&) {};
+  std::function<void(const std::string&)> log = [](const std::string&) {};
   // Whether new jobs may have numbers up to `last`, as no other server gives them out; asked again
   // with the next Cycle. Empty: they may.
   std::function<bool(std::int64_t last)> may_number = {};
@@ -110,8 +110,8 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
   explicit KubeControl(KubeControlOptions options);
 
   // What changed, in order. A record that cannot be read is a remark.
-  void TakePods(std::span<const KubeChange> changes);
-  void TakeNodes(std::span<const KubeChange> changes);
+  void HandlePods(std::span<const KubeChange> changes);
+  void HandleNodes(std::span<const KubeChange> changes);
   void TakeVolumeClaims(std::span<const KubeChange> changes);
   void TakeVolumes(std::span<const KubeChange> changes);
   // Whether all that there is was told; until then nothing is started, and nothing is taken to be
@@ -127,7 +127,7 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
 
   std::vector<RunRequest> Recover();
   void Expect(std::int64_t job) override { expected_.insert(job); }
-  void Tell(std::int64_t job, std::string words);
+  void Emit(std::int64_t job, std::string words);
 
   // All that follows from what was told since. When the next one is due although nothing came.
   core::Seconds Cycle(core::Seconds now, std::vector<RunEvent>& out);
@@ -174,12 +174,12 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
   };
 
   // kube_control.cc
-  using ClusterBook::Tell;
+  using ClusterBook::Emit;
   void AskAgain(Run& run) override;
   void TakeComplaint(const KubeRequest& request, const KubeAnswer& answer);
   core::Seconds NextDue() const;
   void Put(KubeRequest request, TakeAnswer take = {});
-  void SayEvents();
+  void SendEvents();
   void SendWrites();
   bool Starts() const;
 
@@ -194,23 +194,23 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
   void ForgetGone(Party& party);
   void DropParty(std::int64_t number);
   Party& NewParty(const KubePod& pod, const std::string& group);
-  void TellExpected();
-  void TellWaiting();
-  void TellOne(Party& party);
+  void EmitExpected();
+  void EmitWaiting();
+  void EmitOne(Party& party);
   StartTerms TermsOf(const Party& party);
   const StartTerms& NodesFor(const KubePod& pod);
   std::string WhyItWaits(const Party& party) const;
   std::string WhyVolumesWait(const KubePod& pod) const;
   bool VolumesAllow(const KubePod& pod, const KubeNode& node) const;
   void Withdraw(Party& party, RunId id, std::string why);
-  void SayWaits();
-  void SayCancels();
+  void SendWaits();
+  void SendCancels();
 
   // kube_control_nodes.cc
-  void TakeNode(KubeNode node);
-  void TellNodes(bool first);
-  void TellTaken();
-  void TellHostTaken();
+  void HandleNode(KubeNode node);
+  void EmitNodes(bool first);
+  void EmitTaken();
+  void EmitHostTaken();
   void Remark(const std::string& words);
   KubeAmounts UsedOn(const std::string& node, const MembersByNode& members) const;
   bool IsLost(const std::string& node) const;
@@ -229,25 +229,25 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
   void Free(const Member& member);
   bool IsOthers(NodeHere& here, const Member& member);
   void GiveUpLostClaims();
-  void SayClaims();
+  void SendClaims();
   void TakeClaimAnswer(const KubeRequest& request, const std::string& node,
                        const core::Result<KubeAnswer>& answer);
   void TakeBindAnswer(const KubeRequest& request, std::int64_t job,
                       const core::Result<KubeAnswer>& answer);
   bool ClaimsAreShown(const Run& run) const;
-  void SayBindings();
+  void SendBindings();
   void AdvanceBinding(std::int64_t job);
 
   // kube_control_watched.cc
-  void TellSteps();
-  void TellWatched();
+  void EmitSteps();
+  void EmitWatched();
 
   // kube_control_runs.cc
   void AdvanceRuns();
   void AdvanceBefore(std::int64_t job);
   bool LosesPod(std::int64_t job, const std::vector<std::string>& uids);
   void AdvanceBound(std::int64_t job);
-  void SayStops();
+  void SendStops();
   void TakeStopAnswer(const KubeRequest& request, std::int64_t job, std::size_t member,
                       const core::Result<KubeAnswer>& answer);
   void KeepRun(Run& run, const std::string& why);
@@ -255,11 +255,11 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
   RunEnd EndOf(const Run& run) const;
   void EndRun(std::int64_t job, RunEnd end);
   void Refuse(std::int64_t job, std::string why);
-  void TellStarted(Run& run);
+  void EmitStarted(Run& run);
   void TakeOver(std::int64_t job, const std::string& how);
   const KubePod* PodOf(const Member& member) const;
   std::string NameOf(const Run& run) const;
-  void SayEvent(const KubePod& pod, const KubeEventWords& words);
+  void QueueEvent(const KubePod& pod, const KubeEventWords& words);
 
   const KubeControlOptions options_;
   std::optional<core::Seconds> steps_asked_, watched_asked_;

@@ -13,11 +13,11 @@ namespace sharewell::engine {
 using core::Seconds;
 
 void KubeControl::Remark(const std::string& words) {
-  if (IsNewRemark(words) && opened_) options_.say(words);
+  if (IsNewRemark(words) && opened_) options_.log(words);
 }
 
 // Nodes without our annotation are nobody of ours. GPUs of a node that is up stay what they are.
-void KubeControl::TakeNode(KubeNode node) {
+void KubeControl::HandleNode(KubeNode node) {
   const auto known = nodes_.find(node.name);
   if (node.gpus.empty() && known == nodes_.end()) {
     if (node.allocatable.contains("nvidia.com/gpu")) {
@@ -92,8 +92,8 @@ bool KubeControl::IsLost(const std::string& node) const {
   return here == nodes_.end() || !here->second.told_up;
 }
 
-// One that is not ready for a moment keeps its pods, and takes no others meanwhile (TellTaken).
-void KubeControl::TellNodes(bool first) {
+// One that is not ready for a moment keeps its pods, and takes no others meanwhile (EmitTaken).
+void KubeControl::EmitNodes(bool first) {
   for (auto& [name, here] : nodes_) {
     if (!here.usable) continue;
     const bool ready = here.there && here.kube.ready;
@@ -114,9 +114,9 @@ void KubeControl::TellNodes(bool first) {
     for (const core::GivenGpu& gpu : here.node.gpus) taken_.erase(gpu.uuid);  // it is told anew
     host_taken_.erase(name);
     if (up) {
-      Tell(NodeCame{here.node});
+      Emit(NodeCame{here.node});
     } else {
-      Tell(
+      Emit(
           NodeWent{here.node.name, here.there ? here.kube.not_ready : "Kubernetes has it no more"});
     }
   }
@@ -126,8 +126,8 @@ std::vector<RunnerNode> KubeControl::Open(Seconds now) {
   now_ = now;
   std::vector<RunEvent> none;
   out_ = &none;
-  TellWatched();
-  TellNodes(true);
+  EmitWatched();
+  EmitNodes(true);
   opened_ = true;
   return Nodes();
 }
@@ -156,7 +156,7 @@ KubeAmounts KubeControl::UsedOn(const std::string& node, const MembersByNode& me
 
 // GPUs of nodes that take no new pods, and of those where the stock device plugin gives GPUs out
 // without saying which.
-void KubeControl::TellTaken() {
+void KubeControl::EmitTaken() {
   if (touched_.empty()) return;
   std::map<std::string, std::string> taken;
   for (const auto& [name, here] : nodes_) {
@@ -181,11 +181,11 @@ void KubeControl::TellTaken() {
     if (who.empty()) continue;
     for (const core::GivenGpu& gpu : here.node.gpus) taken[gpu.uuid] = who;
   }
-  TellChanged(std::move(taken));
+  EmitChanged(std::move(taken));
 }
 
 // CPUs and memory of pods that are not ours.
-void KubeControl::TellHostTaken() {
+void KubeControl::EmitHostTaken() {
   const auto is_ours = [&](const std::string& uid) {
     const auto party = party_of_.find(uid);
     const auto run = party == party_of_.end() ? runs_.end() : runs_.find(party->second);
@@ -206,7 +206,7 @@ void KubeControl::TellHostTaken() {
     HostUse& told = host_taken_[name];
     if (told == now) continue;
     told = now;
-    Tell(HostTaken{name, now.cores, core::Bytes(now.memory)});
+    Emit(HostTaken{name, now.cores, core::Bytes(now.memory)});
   }
 }
 

@@ -171,7 +171,7 @@ bool KubeControl::PlaceOne(Run& run, MembersByNode& placed) {
   const std::int64_t job = run.request.id.job;
   const auto found = parties_.find(job);
   if (found == parties_.end()) {
-    Tell(JobWithdrawn{job, "Kubernetes has no such pod"});
+    Emit(JobWithdrawn{job, "Kubernetes has no such pod"});
     RunEnd end;
     end.stopped = true;
     end.exit_code = 143;
@@ -257,7 +257,7 @@ void KubeControl::GiveUpLostClaims() {
   for (auto& [job, why] : lost) Refuse(job, std::move(why));
 }
 
-void KubeControl::SayClaims() {
+void KubeControl::SendClaims() {
   GiveUpLostClaims();
   const MembersByNode placed = Placed();
   for (auto& [name, here] : nodes_) {
@@ -315,7 +315,7 @@ bool KubeControl::ClaimsAreShown(const Run& run) const {
   });
 }
 
-void KubeControl::SayBindings() {
+void KubeControl::SendBindings() {
   std::size_t count = 0;
   for (auto& [job, run] : runs_) {
     if (count >= kMostClaimedAtOnce) {
@@ -376,13 +376,13 @@ void KubeControl::AdvanceBinding(std::int64_t job) {
     run.refused.clear();
     for (Member& member : run.members) {
       member.asked.reset();
-      SayEvent(*PodOf(member),
-               {"Scheduled",
-                fmt::format("job {}: bound to node {}{}", job, member.node,
-                            member.claim.gpus.empty()
-                                ? ""
-                                : fmt::format(", GPU {}", fmt::join(member.claim.gpus, ", "))),
-                false});
+      QueueEvent(*PodOf(member),
+                 {"Scheduled",
+                  fmt::format("job {}: bound to node {}{}", job, member.node,
+                              member.claim.gpus.empty()
+                                  ? ""
+                                  : fmt::format(", GPU {}", fmt::join(member.claim.gpus, ", "))),
+                  false});
     }
     return;
   }

@@ -217,12 +217,12 @@ void KubeControl::DropParty(std::int64_t number) {
 
 void KubeControl::Withdraw(Party& party, RunId id, std::string why) {
   if (party.told && !std::exchange(party.withdrawn, true)) {
-    Tell(JobWithdrawn{id.job, std::move(why)});
+    Emit(JobWithdrawn{id.job, std::move(why)});
   }
 }
 
 // Numbers that a store knows, and no pod has.
-void KubeControl::TellExpected() {
+void KubeControl::EmitExpected() {
   JoinAll();
   for (const std::int64_t number : std::exchange(expected_, {})) {
     if (runs_.contains(number)) continue;
@@ -231,7 +231,7 @@ void KubeControl::TellExpected() {
       dirty_.insert(number);
       continue;
     }
-    Tell(JobWithdrawn{
+    Emit(JobWithdrawn{
         number, "Kubernetes has no pod with this number any more: it was deleted, or made anew"});
   }
 }
@@ -346,7 +346,7 @@ StartTerms KubeControl::TermsOf(const Party& party) {
   return terms;
 }
 
-void KubeControl::TellOne(Party& party) {
+void KubeControl::EmitOne(Party& party) {
   const RunId id{party.number, 0};
   ForgetGone(party);
   if (party.evicted && party.members.empty()) {
@@ -377,7 +377,7 @@ void KubeControl::TellOne(Party& party) {
   if (party.told && party.terms == terms) return;
   if (party.told) {
     party.terms = terms;
-    return Tell(TermsChanged{id.job, std::move(terms)});
+    return Emit(TermsChanged{id.job, std::move(terms)});
   }
   const KubePod& first = pods_.at(party.members.front());
   ForeignJob job = SubmissionOf(first, party.words, static_cast<int>(size));
@@ -388,22 +388,22 @@ void KubeControl::TellOne(Party& party) {
   party.told = true;
   party.terms = terms;
   job.terms = std::move(terms);
-  Tell(JobSubmitted{id.job, std::move(job)});
+  Emit(JobSubmitted{id.job, std::move(job)});
 }
 
-void KubeControl::TellWaiting() {
+void KubeControl::EmitWaiting() {
   if (std::exchange(told_version_, terms_version_) != terms_version_) {
     for (const auto& [number, party] : parties_) dirty_.insert(number);
   }
   for (const auto& [owner, numbers] : awaited_) dirty_.insert(numbers.begin(), numbers.end());
   for (const std::int64_t number : std::exchange(dirty_, {})) {
     const auto party = parties_.find(number);
-    if (party != parties_.end() && !runs_.contains(number)) TellOne(party->second);
+    if (party != parties_.end() && !runs_.contains(number)) EmitOne(party->second);
   }
 }
 
 // What the service says of it, as `kubectl describe pod` shows it.
-void KubeControl::SayWaits() {
+void KubeControl::SendWaits() {
   std::size_t count = 0;
   std::vector<std::int64_t> done;
   // Where the last Cycle left off: the words of many change with every decision.
@@ -441,7 +441,7 @@ void KubeControl::SayWaits() {
       if (party.event_words == party.waits || !due) continue;
       party.event_words = party.waits;
       party.event_at = now_;
-      SayEvent(pod->second, {"FailedScheduling", party.waits, true});
+      QueueEvent(pod->second, {"FailedScheduling", party.waits, true});
     }
     done.push_back(number);
   }
@@ -449,7 +449,7 @@ void KubeControl::SayWaits() {
 }
 
 // Jobs that are over and still have a pod that waits.
-void KubeControl::SayCancels() {
+void KubeControl::SendCancels() {
   std::size_t count = 0;
   for (auto job = cancel_waiting_.begin(); job != cancel_waiting_.end();) {
     const auto party = parties_.find(*job);

@@ -27,9 +27,9 @@ std::string KubeControl::NameOf(const Run& run) const {
   return party == parties_.end() ? fmt::format("job {}", run.request.id.job) : party->second.name;
 }
 
-void KubeControl::TellStarted(Run& run) {
+void KubeControl::EmitStarted(Run& run) {
   if (std::exchange(run.told_started, true)) return;
-  Tell(RunStarted{run.request.id});
+  Emit(RunStarted{run.request.id});
 }
 
 // Its pods wait on.
@@ -44,8 +44,8 @@ void KubeControl::Refuse(std::int64_t job, std::string why) {
   }
   runs_.erase(found);
   dirty_.insert(job);
-  if (wanted == Wanted::kNothing) return Tell(StartRefused{id, std::move(why)});
-  Tell(RunEnded{id, ended_[id] = StoppedEnd("it was stopped before it began")});
+  if (wanted == Wanted::kNothing) return Emit(StartRefused{id, std::move(why)});
+  Emit(RunEnded{id, ended_[id] = StoppedEnd("it was stopped before it began")});
 }
 
 // Its pods are over or gone.
@@ -63,14 +63,14 @@ void KubeControl::EndRun(std::int64_t job, RunEnd end) {
     if (again && !party.owner.uid.empty()) {
       AwaitOwner(party);
       party.terms = TermsOf(party);
-      Tell(TermsChanged{job, *party.terms});
+      Emit(TermsChanged{job, *party.terms});
     } else {
       if (again) Withdraw(party, run.request.id, "it was evicted, and nothing makes its pod again");
       DropParty(job);
     }
   }
   ended_[run.request.id] = end;
-  Tell(RunEnded{run.request.id, std::move(end)});
+  Emit(RunEnded{run.request.id, std::move(end)});
 }
 
 // It runs on without us.
@@ -182,13 +182,13 @@ void KubeControl::AdvanceBound(std::int64_t job) {
     if (!pod->waiting.empty() && !begun) stuck = pod->waiting;
   }
   if (all_begun && !run.members.empty()) {
-    TellStarted(run);
+    EmitStarted(run);
     run.step = Step::kRunning;
   }
   if (AllOver(run)) return EndRun(job, EndOf(run));
   if (!stuck.empty() && run.wanted == Wanted::kNothing &&
       std::exchange(run.stuck, stuck) != stuck) {
-    Tell(RunNote{run.request.id, "it does not begin: " + stuck});
+    Emit(RunNote{run.request.id, "it does not begin: " + stuck});
   }
 }
 
@@ -204,7 +204,7 @@ void KubeControl::AdvanceRuns() {
   }
 }
 
-void KubeControl::SayStops() {
+void KubeControl::SendStops() {
   for (auto& [job, run] : runs_) {
     if (run.wanted == Wanted::kNothing || run.step == Step::kBind) continue;
     if (run.step < Step::kBound) {  // Cancel: it waits, and is to go
@@ -273,7 +273,7 @@ void KubeControl::TakeStopAnswer(const KubeRequest& request, std::int64_t job, s
     return KeepRun(run, told);
   }
   if (std::exchange(run.stuck, told) == told) return;
-  Tell(RunNote{run.request.id, told});
+  Emit(RunNote{run.request.id, told});
 }
 
 // Who decides may choose another one. Of several pods some may be on their way out already: then
@@ -282,7 +282,7 @@ void KubeControl::KeepRun(Run& run, const std::string& why) {
   const bool all = std::all_of(run.members.begin(), run.members.end(),
                                [](const Member& member) { return member.kept; });
   if (!all) {
-    if (std::exchange(run.stuck, why) != why) Tell(RunNote{run.request.id, why});
+    if (std::exchange(run.stuck, why) != why) Emit(RunNote{run.request.id, why});
     return;
   }
   run.wanted = Wanted::kNothing;
@@ -291,7 +291,7 @@ void KubeControl::KeepRun(Run& run, const std::string& why) {
     member.kept = false;
     member.asked.reset();
   }
-  Tell(StopRefused{run.request.id, why});
+  Emit(StopRefused{run.request.id, why});
 }
 
 // By the claims, which users cannot write. Pods that are bound without one are strangers.

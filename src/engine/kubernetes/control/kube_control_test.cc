@@ -34,18 +34,18 @@ class KubeControlTest : public ::testing::Test {
   // A server that begins. What an earlier one did is read back.
   std::vector<RunRequest> Begin() {
     control_ = std::make_unique<KubeControl>(options_(kube_));
-    kube_.TellAll(*control_);
+    kube_.EmitAll(*control_);
     control_->Open(kube_.now());
     return control_->Recover();
   }
   void Live(double seconds) {
     const Seconds until = kube_.now() + Seconds(seconds);
     while (kube_.now() < until) {
-      kube_.Tell(*control_);
+      kube_.Emit(*control_);
       control_->Cycle(kube_.now(), told_);
       kube_.Advance(kube_.now() + Seconds(0.25));
     }
-    kube_.Tell(*control_);
+    kube_.Emit(*control_);
     control_->Cycle(kube_.now(), told_);
   }
   template <class Event>
@@ -178,7 +178,7 @@ TEST_F(KubeControlTest, AnAnswerThatGetsLostNeitherBindsTwiceNorLosesThePod) {
       kube.AddNode("n0", {"GPU-0"}, "V100");
       kube.AddPod("a", {.lasts = Seconds(100), .owner = "x"});
       KubeControl control(FakeKubeRunner::Options(kube));
-      kube.TellAll(control);
+      kube.EmitAll(control);
       control.Open(Seconds(0));
       std::vector<RunEvent> told;
       control.Cycle(kube.now(), told);
@@ -186,7 +186,7 @@ TEST_F(KubeControlTest, AnAnswerThatGetsLostNeitherBindsTwiceNorLosesThePod) {
       control.Start(RunOf(1, "n0", {"GPU-0"}));
       for (int i = 0; i < 60; ++i) {
         kube.Advance(kube.now() + Seconds(0.25));
-        kube.Tell(control);
+        kube.Emit(control);
         control.Cycle(kube.now(), told);
       }
       EXPECT_EQ(kube.starts().at("team/a"), 1);
@@ -205,7 +205,7 @@ TEST_F(KubeControlTest, TwoWhoBelieveToLeadDoNotOverCommitAGpu) {
   Begin();
   Live(0.5);
   KubeControl other(FakeKubeRunner::Options(kube_));
-  kube_.TellAll(other);
+  kube_.EmitAll(other);
   other.Open(kube_.now());
   std::vector<RunEvent> heard;
   other.Cycle(kube_.now(), heard);
@@ -218,8 +218,8 @@ TEST_F(KubeControlTest, TwoWhoBelieveToLeadDoNotOverCommitAGpu) {
   other.Cycle(kube_.now(), heard);
   for (int i = 0; i < 100; ++i) {
     kube_.Advance(kube_.now() + Seconds(0.25));
-    kube_.TellAll(*control_);
-    kube_.TellAll(other);
+    kube_.EmitAll(*control_);
+    kube_.EmitAll(other);
     control_->Cycle(kube_.now(), told_);
     other.Cycle(kube_.now(), heard);
   }
@@ -239,7 +239,7 @@ TEST_F(KubeControlTest, TwoWhoBelieveToLeadClaimForTheSamePod) {
     Live(0.5);
     const std::int64_t job = Last<JobSubmitted>().job;
     KubeControl other(FakeKubeRunner::Options(kube_));
-    kube_.TellAll(other);
+    kube_.EmitAll(other);
     other.Open(kube_.now());
     other.Recover();
     std::vector<RunEvent> heard;
@@ -252,8 +252,8 @@ TEST_F(KubeControlTest, TwoWhoBelieveToLeadClaimForTheSamePod) {
     other.Cycle(kube_.now(), heard);
     for (int i = 0; i < 250; ++i) {
       kube_.Advance(kube_.now() + Seconds(0.25));
-      kube_.TellAll(other);
-      kube_.TellAll(*control_);
+      kube_.EmitAll(other);
+      kube_.EmitAll(*control_);
       other.Cycle(kube_.now(), heard);
       control_->Cycle(kube_.now(), told_);
     }
@@ -320,7 +320,7 @@ TEST_F(KubeControlTest, TheNextPodMayComeBeforeTheEvictedOneIsGone) {
     kube_.leaving = Seconds(gone ? 0 : 3);
     kube_.remaking = Seconds(1000);
     control_->Stop({job, 1});
-    kube_.Tell(*control_);
+    kube_.Emit(*control_);
     control_->Cycle(kube_.now(), told_);
     kube_.AddPod(name + "-next", {.lasts = Seconds(500), .owner = "owner-" + name});
     Live(1);
@@ -587,17 +587,17 @@ TEST_F(KubeControlTest, WordsStandInTheConditionWithTheNumber) {
   kube_.AddPod("a", {.owner = "x"});
   Begin();
   Live(0.5);
-  control_->Tell(1, "no GPU is free");
+  control_->Emit(1, "no GPU is free");
   Live(0.5);
   EXPECT_EQ(ConditionOf("team/a", "PodScheduled"), "no GPU is free");
   EXPECT_EQ(ConditionOf("team/a", "sharewell.io/Job"), "1");
   EXPECT_THAT(kube_.events, ElementsAre("no GPU is free"));
   const int before = Requests("/status");
-  control_->Tell(1, "no GPU is free");
+  control_->Emit(1, "no GPU is free");
   Live(20);
   EXPECT_EQ(Requests("/status"), before) << "only when it changes";
   for (int i = 0; i < 40; ++i) {
-    control_->Tell(1, fmt::format("{} jobs are ahead", i));
+    control_->Emit(1, fmt::format("{} jobs are ahead", i));
     Live(0.5);
   }
   EXPECT_LE(Requests("/status"), before + 4) << "and not all the time";
@@ -611,7 +611,7 @@ TEST_F(KubeControlTest, WhatIsForPeopleWaitsForPodsThatStart) {
   Live(0.5);
   for (int i = 0; i < 100; ++i) kube_.AddPod(fmt::format("w{}", i), {.owner = "y"});
   Live(0.5);
-  for (int job = 2; job <= 101; ++job) control_->Tell(job, "no GPU is free");
+  for (int job = 2; job <= 101; ++job) control_->Emit(job, "no GPU is free");
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
   kube_.log.clear();
   control_->Cycle(kube_.now(), told_);
@@ -629,8 +629,8 @@ TEST_F(KubeControlTest, OfWhatHappenedToAPodTheNewestIsTold) {
   for (int i = 0; i < 100; ++i) kube_.AddPod(fmt::format("w{}", i), {.owner = "y"});
   Begin();
   Live(0.5);
-  for (int job = 1; job <= 101; ++job) control_->Tell(job, "no GPU is free");
-  kube_.Tell(*control_);
+  for (int job = 1; job <= 101; ++job) control_->Emit(job, "no GPU is free");
+  kube_.Emit(*control_);
   control_->Cycle(kube_.now(), told_);
   const auto before = kube_.events.size();
   ASSERT_LT(before, 50U);
@@ -702,7 +702,7 @@ TEST_F(KubeControlTest, ARestartReadsAllBack) {
   run.thread_share = 0.5;
   control_->Start(run);
   control_->Start(RunOf(2, "n0", {"GPU-0"}, 3));
-  control_->Tell(3, "no GPU is free");
+  control_->Emit(3, "no GPU is free");
   Live(2);
   told_.clear();
   // A user cannot change what is believed after a restart.
@@ -735,8 +735,8 @@ TEST_F(KubeControlTest, KilledBetweenTheClaimAndTheBinding) {
   kube_.AddPod("b", {.lasts = Seconds(500), .owner = "y"});
   Begin();
   Live(0.5);
-  control_->Tell(1, "waits");
-  control_->Tell(2, "waits");
+  control_->Emit(1, "waits");
+  control_->Emit(2, "waits");
   Live(0.5);
   RunRequest run = RunOf(1, "n0", {"GPU-0"});
   run.shares = false;
@@ -775,7 +775,7 @@ TEST_F(KubeControlTest, WhoDoesNotLeadWritesNothing) {
   control_->SetLeads(false);
   Live(0.5);
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
-  control_->Tell(1, "words");
+  control_->Emit(1, "words");
   Live(5);
   EXPECT_THAT(kube_.log, IsEmpty());
   EXPECT_THAT(control_->problem(), StartsWith("another server leads"));

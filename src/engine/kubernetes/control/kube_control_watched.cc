@@ -9,7 +9,7 @@
 namespace sharewell::engine {
 
 // Agents name a GPU by its number on the node, which is its place in the node's list.
-void KubeControl::TellSteps() {
+void KubeControl::EmitSteps() {
   if (!options_.steps || (steps_asked_ && now_ < *steps_asked_ + options_.steps_every)) return;
   steps_asked_ = now_;
   std::map<std::int64_t, WatchedRun> running;
@@ -28,11 +28,11 @@ void KubeControl::TellSteps() {
       }
     }
   }
-  TellNewSteps(options_.steps(running), runs_, *out_);
+  EmitNewSteps(options_.steps(running), runs_, *out_);
 }
 
 // A node that is new comes as it is; of the others once in a while.
-void KubeControl::TellWatched() {
+void KubeControl::EmitWatched() {
   if (!options_.watched) return;
   const bool due = !watched_asked_ || now_ >= *watched_asked_ + options_.steps_every;
   if (due) watched_asked_ = now_;
@@ -53,7 +53,7 @@ void KubeControl::TellWatched() {
     } else if (was_silent) {
       event.why = "its agent is heard: pods may share its GPUs";
     }
-    Tell(std::move(event));
+    Emit(std::move(event));
   }
 }
 

@@ -78,10 +78,10 @@ core::Result<void> KubeRunner::Look() {
   control_.TakeVolumeClaims(changes);
   changes.clear();
   auto nodes = all_nodes_.Look(Now(), changes);
-  control_.TakeNodes(changes);
+  control_.HandleNodes(changes);
   changes.clear();
   auto pods = pods_.Look(Now(), changes);
-  control_.TakePods(changes);
+  control_.HandlePods(changes);
   control_.SetCurrent(pods_.IsCurrent() && all_nodes_.IsCurrent());
   if (!nodes) return nodes;
   return pods;
@@ -98,7 +98,7 @@ void KubeRunner::Work() {
     if (options_.leads) control_.SetLeads(options_.leads(Now()));
     std::vector<RunEvent> events;
     Seconds due = control_.Cycle(Now(), events);
-    TellAll(std::move(events), control_.problem());
+    EmitAll(std::move(events), control_.problem());
     if (Ends()) return;
     if (HasCommands()) due = Now();
     for (const Reflector* one : {&pods_, &all_nodes_, &volume_claims_, &volumes_}) {
@@ -121,8 +121,8 @@ void KubeRunner::Change(RunId id, const RunBounds& bounds) {
   Note(id, "Kubernetes cannot change the CPUs of a pod that runs; they stay as it asked");
 }
 
-void KubeRunner::TellWaits(std::int64_t job, const std::string& words) {
-  Do([this, job, words](ClusterControl&) { control_.Tell(job, words); });
+void KubeRunner::ShowReason(std::int64_t job, const std::string& words) {
+  Do([this, job, words](ClusterControl&) { control_.Emit(job, words); });
 }
 
 }  // namespace sharewell::engine

@@ -38,7 +38,7 @@ class KubeRunner final : public ClusterRunner {
 
   void Change(RunId id, const RunBounds& bounds) override;  // cores cannot be, and it says so
   std::vector<RunRequest> Recover() override;
-  void TellWaits(std::int64_t job, const std::string& words) override;
+  void ShowReason(std::int64_t job, const std::string& words) override;
 
  private:
   KubeRunner(KubeDriver& driver, KubeRunnerOptions options);

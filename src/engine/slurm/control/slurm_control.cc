@@ -45,8 +45,8 @@ Seconds SlurmControl::Fail(const std::string& message) {
   const std::string said = other_server_.empty() ? "Slurm does not answer as it should: " + message
                                                  : "nothing is placed any more: " + message;
   if (!problem_) {
-    options_.say(said + (other_server_.empty() ? "; it is asked again" : ""));
-    Tell(RunnerNote{said});
+    options_.log(said + (other_server_.empty() ? "; it is asked again" : ""));
+    Emit(RunnerNote{said});
   }
   problem_ = {said, !other_server_.empty()};
   return again_at_;
@@ -59,8 +59,8 @@ void SlurmControl::Well() {
                                ? "the other server is gone: jobs are placed again"
                                : "Slurm answers again";
   problem_.reset();
-  options_.say(said);
-  Tell(RunnerNote{said});
+  options_.log(said);
+  Emit(RunnerNote{said});
 }
 
 Seconds SlurmControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
@@ -99,11 +99,11 @@ Result<void> SlurmControl::Look() {
   RETURN_IF_ERROR(ReadQueue());
   RETURN_IF_ERROR(LookAtGone());
   RETURN_IF_ERROR(SplitArrays());
-  TellWaiting();
+  EmitWaiting();
   RETURN_IF_ERROR(AdvanceRuns());
-  TellSteps();
-  TellChanged(Taken());
-  TellHostTaken();
+  EmitSteps();
+  EmitChanged(Taken());
+  EmitHostTaken();
   AnswerList();
   return {};
 }
@@ -112,7 +112,7 @@ bool SlurmControl::Ours(const SlurmJob& job) const {
   return NoteIn(job, options_.admin).has_value() && (options_.admin || job.uid == options_.uid);
 }
 
-void SlurmControl::TakeJob(Known& known, SlurmJob job) {
+void SlurmControl::HandleJob(Known& known, SlurmJob job) {
   known.note = Ours(job) ? NoteIn(job, options_.admin) : std::nullopt;
   // Where nothing holds jobs yet, a dry run decides on those that Slurm starts by itself.
   if (!known.note && options_.dry_run) known.note = NoteOfRequest(job);
@@ -152,7 +152,7 @@ Result<void> SlurmControl::ReadQueue() {
     if (found == known_.end()) continue;
     found->second.read = found->second.line;
     found->second.read_at = now_;
-    TakeJob(found->second, std::move(job));
+    HandleJob(found->second, std::move(job));
   }
   return {};
 }
@@ -185,7 +185,7 @@ Result<void> SlurmControl::LookAtGone() {
         how = "it ran in Slurm without Sharewell";
       else if (*shown)
         how = "it was taken to partition " + core::Quoted((*shown)->partition);
-      Tell(JobWithdrawn{id, std::move(how)});
+      Emit(JobWithdrawn{id, std::move(how)});
     }
     known_.erase(id);
     cancel_waiting_.erase(id);
@@ -261,7 +261,7 @@ void SlurmControl::KeepAloneWithoutRights(ForeignJob& foreign) const {
       "extend by what sharing costs; submit it with --time=UNLIMITED to let it share";
 }
 
-void SlurmControl::TellWaiting() {
+void SlurmControl::EmitWaiting() {
   const SlurmFacts facts = Facts();
   for (auto& [id, known] : known_) {
     if (!known.line || !known.job || runs_.contains(id)) continue;
@@ -270,12 +270,12 @@ void SlurmControl::TellWaiting() {
     const bool seen = options_.dry_run || held;
     if (known.told && !held && !options_.dry_run) {
       known.told = false;
-      Tell(JobWithdrawn{id, job.phase == SlurmPhase::kCancelled
+      Emit(JobWithdrawn{id, job.phase == SlurmPhase::kCancelled
                                 ? "it was cancelled in Slurm"
                                 : "somebody else released it in Slurm: it runs without Sharewell"});
       continue;
     }
-    if (known.told && held && !options_.dry_run) TellTerms(id, known, facts);
+    if (known.told && held && !options_.dry_run) EmitTerms(id, known, facts);
     if (known.told || !known.note || !seen) continue;
     if (!options_.dry_run && !job.array_task && !job.array_tasks.empty()) continue;  // to be split
     ForeignJob foreign = SubmissionOf(job, *known.note, options_.model);
@@ -291,18 +291,18 @@ void SlurmControl::TellWaiting() {
     if (job.array && at_once_.contains(*job.array)) {
       foreign.asked.array_at_once = at_once_.at(*job.array);
     }
-    Tell(JobSubmitted{id, std::move(foreign)});
+    Emit(JobSubmitted{id, std::move(foreign)});
   }
 }
 
-void SlurmControl::TellSteps() {
+void SlurmControl::EmitSteps() {
   if (!options_.steps) return;
   std::map<std::int64_t, WatchedRun> running;
   for (auto& [job, run] : runs_) {
     if (run.step != Step::kRunning || !run.told_started) continue;
     running.emplace(job, WatchedRun{run.began, run.request.nodes});
   }
-  TellNewSteps(options_.steps(running), runs_, *out_);
+  EmitNewSteps(options_.steps(running), runs_, *out_);
 }
 
 }  // namespace sharewell::engine

@@ -53,7 +53,7 @@ struct SlurmControlOptions {
   core::Seconds back_after{1.1};
   std::function<void()> alive = [] {};     // after each look that Slurm answered
   std::function<core::UnixMillis()> wall;  // REQUIRED: the time of day
-  std::function<void(const std::string&)> say = [](const std::string&) {};
+  std::function<void(const std::string&)> log = [](const std::string&) {};
   // Called in the course of a look, between two questions: commands that came meanwhile are given
   // now. A look at a long queue takes longer than a start may wait. False: there were none.
   std::function<bool()> meanwhile = [] { return false; };
@@ -136,13 +136,13 @@ class SlurmControl : public ClusterBook<SlurmRun, SlurmNodeHere> {
   core::Result<void> ReadQueue();
   core::Result<void> LookAtGone();
   core::Result<void> SplitArrays();
-  void TellWaiting();
+  void EmitWaiting();
   void KeepToLargeNodes(const SlurmJob& job, core::Submission& asked) const;
   void KeepAloneWithoutRights(ForeignJob& foreign) const;
   bool PutPrediction(const Known& known, ForeignJob& foreign) const;  // false: not known yet
-  void TellSteps();
+  void EmitSteps();
   bool Ours(const SlurmJob& job) const;
-  void TakeJob(Known& known, SlurmJob job);
+  void HandleJob(Known& known, SlurmJob job);
   core::Seconds Fail(const std::string& message);
   void Well();
 
@@ -156,17 +156,17 @@ class SlurmControl : public ClusterBook<SlurmRun, SlurmNodeHere> {
   void ReadReservations();
   void ReadShares();
   std::string ReservedBy(const std::string& node) const;
-  void TellReserved(NodeHere& here);
-  void TellWatched(NodeHere& here);
+  void EmitReserved(NodeHere& here);
+  void EmitWatched(NodeHere& here);
   SlurmFacts Facts() const;
   StartTerms TermsNow(const Known& known, const SlurmFacts& facts) const;
-  void TellTerms(std::int64_t id, Known& known, const SlurmFacts& facts);
+  void EmitTerms(std::int64_t id, Known& known, const SlurmFacts& facts);
   core::Result<bool> IsKept(std::int64_t job, const SlurmQueueLine& line);
 
   // slurm_control_nodes.cc
   core::Result<void> ReadNodes(bool first);
-  void TakeNode(SlurmNode node, bool first);
-  void TakeGpus(const SlurmNode& node, NodeHere& here);
+  void HandleNode(SlurmNode node, bool first);
+  void HandleGpus(const SlurmNode& node, NodeHere& here);
   void TakePlain(const SlurmJob& job, const NodeHere& here,
                  std::map<std::string, std::string>& taken) const;
   void Remark(const std::string& words);
@@ -175,7 +175,7 @@ class SlurmControl : public ClusterBook<SlurmRun, SlurmNodeHere> {
   std::map<std::string, int> FreeShards() const;
   bool HasRuns(const std::string& node) const;
   std::map<std::string, std::string> Taken() const;
-  void TellHostTaken();
+  void EmitHostTaken();
   void AskForWholeNodes(const SlurmJob& job, core::Submission& asked) const;
 
   // slurm_control_place.cc
@@ -191,12 +191,12 @@ class SlurmControl : public ClusterBook<SlurmRun, SlurmNodeHere> {
   core::Result<void> AdvanceReleased(std::int64_t job);
   core::Result<void> AdvanceRunning(std::int64_t job);
   core::Result<void> GiveBack(std::int64_t job);
-  core::Result<void> SayStops();
+  core::Result<void> SendStops();
   bool TakenOver(std::int64_t job, const SlurmQueueLine& line);
   core::Result<bool> HoldAndClear(std::int64_t job);
   core::Result<void> ShowAll(const std::vector<std::int64_t>& jobs);
   core::Result<std::optional<SlurmJob>> Show(std::int64_t job);
-  void TellStarted(Run& run);
+  void EmitStarted(Run& run);
   std::string NameOf(std::int64_t job) const;
   const SlurmQueueLine* LineOf(std::int64_t job) const;
 
@@ -208,7 +208,7 @@ class SlurmControl : public ClusterBook<SlurmRun, SlurmNodeHere> {
   void End(std::int64_t job, RunEnd end);
 
   // slurm_control_watch.cc
-  core::Result<void> SayLimits();
+  core::Result<void> SendLimits();
   core::Result<void> LookAtBegun(const std::vector<std::int64_t>& released);
   bool LostItsPlace(const SlurmJob& job, const JobNote& given) const;
   core::Result<void> TakeBack(std::int64_t job);

@@ -19,9 +19,9 @@ void SlurmControl::Refuse(std::int64_t job, std::string why) {
   // One that was told to end has ended.
   if (wanted != Wanted::kNothing) {
     ended_[id] = StoppedEnd("it was stopped before it began");
-    return Tell(RunEnded{id, ended_[id]});
+    return Emit(RunEnded{id, ended_[id]});
   }
-  Tell(StartRefused{id, std::move(why)});
+  Emit(StartRefused{id, std::move(why)});
 }
 
 void SlurmControl::End(std::int64_t job, RunEnd end) {
@@ -29,7 +29,7 @@ void SlurmControl::End(std::int64_t job, RunEnd end) {
   limits_.erase(id);
   runs_.erase(job);
   ended_[id] = end;
-  Tell(RunEnded{id, std::move(end)});
+  Emit(RunEnded{id, std::move(end)});
 }
 
 // Of a job that Slurm has forgotten (MinJobAge). Absent: it is not known how it ended, and
@@ -78,7 +78,7 @@ Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
       return {};  // the next look will have it
     }
     known->second.told = false;
-    Tell(JobWithdrawn{job, fmt::format("it was taken to partition {}", core::Quoted(now))});
+    Emit(JobWithdrawn{job, fmt::format("it was taken to partition {}", core::Quoted(now))});
     End(job, StoppedEnd("somebody else took it to another partition of Slurm"));
     return {};
   }
@@ -98,10 +98,10 @@ Result<void> SlurmControl::LookAtEnd(std::int64_t job) {
       end.message.clear();
     }
     if (run.wanted != Wanted::kCancel) {
-      Tell(JobWithdrawn{job, "it was cancelled in Slurm"});
+      Emit(JobWithdrawn{job, "it was cancelled in Slurm"});
     }
   }
-  if (over.started || over.phase == SlurmPhase::kCompleted) TellStarted(run);
+  if (over.started || over.phase == SlurmPhase::kCompleted) EmitStarted(run);
   End(job, std::move(end));
   return {};
 }

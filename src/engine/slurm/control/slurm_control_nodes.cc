@@ -28,7 +28,7 @@ Result<void> SlurmControl::Open() {
 }
 
 void SlurmControl::Remark(const std::string& words) {
-  if (IsNewRemark(words) && nodes_read_) options_.say(words);
+  if (IsNewRemark(words) && nodes_read_) options_.log(words);
 }
 
 Result<void> SlurmControl::ReadNodes(bool first) {
@@ -37,18 +37,18 @@ Result<void> SlurmControl::ReadNodes(bool first) {
   std::set<std::string> there;
   for (SlurmNode& node : *nodes) {
     there.insert(node.name);
-    TakeNode(std::move(node), first);
+    HandleNode(std::move(node), first);
   }
   for (auto& [name, here] : nodes_) {
     if (there.contains(name) || !here.told_up) continue;
     here.told_up = here.slurm.up = false;
-    Tell(NodeWent{name, "Slurm has it no more"});
+    Emit(NodeWent{name, "Slurm has it no more"});
   }
   ReadReservations();
   ReadShares();
   for (auto& [name, here] : nodes_) {
-    if (here.usable) TellReserved(here);
-    if (here.usable) TellWatched(here);
+    if (here.usable) EmitReserved(here);
+    if (here.usable) EmitWatched(here);
   }
   if (first) RemarkOnAgents();
   nodes_read_ = now_;
@@ -68,7 +68,7 @@ void SlurmControl::RemarkOnAgents() {
       fmt::join(alone, ", ")));
 }
 
-void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
+void SlurmControl::HandleGpus(const SlurmNode& node, NodeHere& here) {
   const auto model = ModelOfNode(node, options_.model);
   const std::string others = core::Count(static_cast<std::uint64_t>(node.other_gpus), "GPU");
   std::vector<std::string> slots = node.slots;
@@ -105,7 +105,7 @@ void SlurmControl::TakeGpus(const SlurmNode& node, NodeHere& here) {
   }
 }
 
-void SlurmControl::TakeNode(SlurmNode node, bool first) {
+void SlurmControl::HandleNode(SlurmNode node, bool first) {
   NodeHere& here = nodes_[node.name];
   const bool same_gpus = here.slurm.slots == node.slots && here.slurm.features == node.features &&
                          here.slurm.other_gpus == node.other_gpus;
@@ -116,7 +116,7 @@ void SlurmControl::TakeNode(SlurmNode node, bool first) {
     here.node.cores = node.cpus;
     if (node.memory.value > 0) here.node.memory = node.memory;
     here.usable = true;
-    TakeGpus(node, here);
+    HandleGpus(node, here);
   }
   if (here.slurm.features != node.features) ++terms_version_;
   here.slurm = std::move(node);
@@ -130,8 +130,8 @@ void SlurmControl::TakeNode(SlurmNode node, bool first) {
   if (first) return;
   // Who has its GPUs is told anew.
   for (const core::GivenGpu& gpu : here.node.gpus) taken_.erase(gpu.uuid);
-  if (here.slurm.up) return Tell(NodeCame{here.node});
-  Tell(NodeWent{here.node.name,
+  if (here.slurm.up) return Emit(NodeCame{here.node});
+  Emit(NodeWent{here.node.name,
                 fmt::format("{}{}{}", fmt::join(here.slurm.states, "+"),
                             here.slurm.reason.empty() ? "" : ": ", here.slurm.reason)});
 }
@@ -168,7 +168,7 @@ void SlurmControl::AskForWholeNodes(const SlurmJob& job, core::Submission& asked
 }
 
 // CPUs and memory of jobs that are not ours.
-void SlurmControl::TellHostTaken() {
+void SlurmControl::EmitHostTaken() {
   if (options_.dry_run) return;  // jobs that Slurm runs are ours there
   std::map<std::int64_t, SlurmStrangers::Holder> holders;
   for (const auto& [id, known] : known_) {
@@ -187,7 +187,7 @@ void SlurmControl::TellHostTaken() {
     return here == nodes_.end() || !here->second.told_up;
   });
   const auto tell = [&](const std::string& name, const StrangersUse& now) {
-    Tell(HostTaken{name, static_cast<double>(now.cpus), now.memory});
+    Emit(HostTaken{name, static_cast<double>(now.cpus), now.memory});
   };
   for (const auto& [name, now] : taken) {
     const auto told = host_taken_.find(name);

@@ -60,7 +60,7 @@ Result<bool> SlurmControl::ReadyToPlace(std::int64_t job, std::map<std::string, 
   if (!held && !options_.dry_run) {
     // Between the decision and now somebody else has released it.
     known.told = false;
-    Tell(JobWithdrawn{job, "somebody else released it in Slurm: it runs without Sharewell"});
+    Emit(JobWithdrawn{job, "somebody else released it in Slurm: it runs without Sharewell"});
     End(job, StoppedEnd("somebody else released it in Slurm"));
     return false;
   }
@@ -123,10 +123,10 @@ Result<void> SlurmControl::Place() {
       continue;
     }
     if (options_.dry_run) {
-      for (const std::string& line : *own) options_.say("dry run: scontrol " + line);
-      options_.say("dry run: scontrol release " + NameOf(job));
+      for (const std::string& line : *own) options_.log("dry run: scontrol " + line);
+      options_.log("dry run: scontrol release " + NameOf(job));
       runs_.at(job).step = Step::kRunning;
-      TellStarted(runs_.at(job));
+      EmitStarted(runs_.at(job));
       continue;
     }
     lines.insert(lines.end(), own->begin(), own->end());
@@ -144,7 +144,7 @@ Result<void> SlurmControl::Place() {
   RETURN_IF_ERROR(read);
   for (SlurmJob& job : *read) {
     Known& known = known_[job.id];
-    TakeJob(known, std::move(job));
+    HandleJob(known, std::move(job));
   }
   std::vector<std::string> releases;
   for (const std::int64_t job : placed) {
@@ -194,7 +194,7 @@ Result<void> SlurmControl::PlaceSoon() {
     known.line = std::move(lines.at(job.id));
     known.line->phase = job.phase;
     known.line->priority = job.priority;
-    TakeJob(known, std::move(job));
+    HandleJob(known, std::move(job));
   }
   return Place();
 }
@@ -210,7 +210,7 @@ core::Seconds SlurmControl::DoNow(core::Seconds now, std::vector<RunEvent>& out)
   out_ = &out;
   shown_.clear();
   placed_ = false;
-  const auto done = SayStops().and_then([&] { return PlaceSoon(); });
+  const auto done = SendStops().and_then([&] { return PlaceSoon(); });
   return done ? NextLook() : Fail(done.error().message);
 }
 
@@ -227,7 +227,7 @@ Result<void> SlurmControl::PlaceAlone(std::int64_t job) {
   RETURN_IF_ERROR(read);
   std::string differs = "Slurm does not show it";
   if (!read->empty()) {
-    TakeJob(known_[job], std::move(read->front()));
+    HandleJob(known_[job], std::move(read->front()));
     differs = WhatDiffers(*known_.at(job).job, run.note, place_options());
   }
   if (differs.empty()) return {};

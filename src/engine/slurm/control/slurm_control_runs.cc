@@ -63,7 +63,7 @@ Result<std::optional<SlurmJob>> SlurmControl::Show(std::int64_t job) {
   return std::move(read->front());
 }
 
-void SlurmControl::TellStarted(Run& run) {
+void SlurmControl::EmitStarted(Run& run) {
   if (std::exchange(run.told_started, true)) return;
   const auto known = known_.find(run.request.id.job);
   run.began = options_.wall();
@@ -76,7 +76,7 @@ void SlurmControl::TellStarted(Run& run) {
     started.cores = line->cpus;
     started.message = CpusInWords(run.note, line->cpus);
   }
-  Tell(std::move(started));
+  Emit(std::move(started));
 }
 
 Result<std::vector<RunRequest>> SlurmControl::Recover() {
@@ -124,14 +124,14 @@ Result<std::vector<RunRequest>> SlurmControl::Recover() {
     Known& known = known_[job.id];
     known.told = true;
     known.home = job.partition;
-    TakeJob(known, std::move(job));
+    HandleJob(known, std::move(job));
   }
   return requests;
 }
 
 Result<void> SlurmControl::AdvanceRuns() {
-  RETURN_IF_ERROR(SayStops());
-  RETURN_IF_ERROR(SayLimits());
+  RETURN_IF_ERROR(SendStops());
+  RETURN_IF_ERROR(SendLimits());
   RETURN_IF_ERROR(StartMeanwhile());
   std::vector<std::int64_t> released, running;
   for (const auto& [job, run] : runs_) {
@@ -158,7 +158,7 @@ Result<void> SlurmControl::AdvanceRuns() {
 }
 
 // Stops and cancels, all in one go.
-Result<void> SlurmControl::SayStops() {
+Result<void> SlurmControl::SendStops() {
   std::vector<std::string> lines, names;
   const auto due = [&](Run& run) {
     const bool now = !run.asked || now_ >= *run.asked + options_.again_after;
@@ -182,8 +182,8 @@ Result<void> SlurmControl::SayStops() {
   });
   for (const std::int64_t job : cancel_waiting_) names.push_back(NameOf(job));
   if (options_.dry_run) {
-    for (const std::string& line : lines) options_.say("dry run: scontrol " + line);
-    for (const std::string& name : names) options_.say("dry run: scancel " + name);
+    for (const std::string& line : lines) options_.log("dry run: scontrol " + line);
+    for (const std::string& name : names) options_.log("dry run: scancel " + name);
     cancel_waiting_.clear();
     return {};
   }
@@ -195,7 +195,7 @@ Result<void> SlurmControl::SayStops() {
   for (const std::int64_t job : stops) {
     Run& run = runs_.at(job);
     if (complaint->empty() || stops.size() > 1 || std::exchange(run.told_stuck, true)) continue;
-    Tell(RunNote{run.request.id, "it is to leave its place, and Slurm refuses: " + *complaint});
+    Emit(RunNote{run.request.id, "it is to leave its place, and Slurm refuses: " + *complaint});
   }
   const auto cancelled = client_.Cancel(names);
   RETURN_IF_ERROR(cancelled);
@@ -234,7 +234,7 @@ Result<bool> SlurmControl::HoldAndClear(std::int64_t job) {
     known.line->phase = now.phase;
     known.line->priority = now.priority;
   }
-  TakeJob(known, std::move(now));
+  HandleJob(known, std::move(now));
   known.left_at = now_;
   known.left_nodes = runs_.at(job).request.nodes;
   return held;
@@ -251,7 +251,7 @@ Result<void> SlurmControl::AdvanceReleased(std::int64_t job) {
     if (TakenOver(job, *line)) return {};
     run.step = Step::kRunning;
     run.since = now_;
-    TellStarted(run);
+    EmitStarted(run);
     return {};
   }
   if (line->phase != SlurmPhase::kPending) return {};  // it is being set up
@@ -292,7 +292,7 @@ Result<void> SlurmControl::AdvanceReleased(std::int64_t job) {
     if (!*shown || !IsHeldJob(**shown)) return {};  // the next look will have it
     // A slurmctld that was killed forgets its last seconds: the place may be gone with the release.
     if (!WhatDiffers(**shown, run.note, place_options()).empty()) {
-      TakeJob(known_[job], **shown);
+      HandleJob(known_[job], **shown);
       run.step = Step::kPlace;
       run.since = now_;
       return {};
@@ -313,7 +313,7 @@ bool SlurmControl::TakenOver(std::int64_t job, const SlurmQueueLine& line) {
   Known& known = known_.at(job);
   known.told = false;
   known.job.reset();  // it is read again, for what it has
-  Tell(JobWithdrawn{run.request.id.job,
+  Emit(JobWithdrawn{run.request.id.job,
                     fmt::format("somebody else moved it in Slurm, to {}: it runs without Sharewell",
                                 fmt::join(line.nodes, ","))});
   End(job, StoppedEnd("somebody else moved it in Slurm"));
@@ -337,7 +337,7 @@ Result<void> SlurmControl::AdvanceRunning(std::int64_t job) {
   }
   if (line == nullptr || IsOver(line->phase)) return LookAtEnd(job);
   if (line->phase != SlurmPhase::kPending) {
-    if (HasBegun(line->phase)) TellStarted(run);  // of an earlier server
+    if (HasBegun(line->phase)) EmitStarted(run);  // of an earlier server
     return {};
   }
   if (options_.dry_run || run.wanted == Wanted::kCancel) return {};
@@ -346,7 +346,7 @@ Result<void> SlurmControl::AdvanceRunning(std::int64_t job) {
   const auto held = HoldAndClear(job);
   RETURN_IF_ERROR(held);
   if (*held) {
-    TellStarted(run);
+    EmitStarted(run);
     End(job, StoppedEnd("it was put back into Slurm's queue"));
   }
   return {};

@@ -62,26 +62,26 @@ std::string SlurmControl::ReservedBy(const std::string& node) const {
   return {};
 }
 
-void SlurmControl::TellReserved(NodeHere& here) {
+void SlurmControl::EmitReserved(NodeHere& here) {
   const std::string by = ReservedBy(here.slurm.name);
   const bool reserved = here.slurm.reserved || !by.empty();
   if (std::exchange(here.node.reserved, reserved) == reserved) return;
   ++terms_version_;
   if (out_ == nullptr) return;
   if (!here.told_up) return;
-  Tell(NodeChanged{here.slurm.name, reserved, here.node.exclusive,
+  Emit(NodeChanged{here.slurm.name, reserved, here.node.exclusive,
                    reserved ? fmt::format("it is reserved ({}): only jobs with that reservation "
                                           "run there",
                                           by.empty() ? "see `scontrol show reservation`" : by)
                             : "it is not reserved any more"});
 }
 
-void SlurmControl::TellWatched(NodeHere& here) {
+void SlurmControl::EmitWatched(NodeHere& here) {
   if (!options_.watched || here.plain || here.node.gpus.empty()) return;
   const bool alone = !options_.watched(here.slurm.name);
   if (std::exchange(here.node.exclusive, alone) == alone || out_ == nullptr) return;
   if (!here.told_up) return;
-  Tell(NodeChanged{here.slurm.name, here.node.reserved, alone,
+  Emit(NodeChanged{here.slurm.name, here.node.reserved, alone,
                    alone ? "no agent is heard there any more: each of its GPUs is given to one job "
                            "at a time"
                          : "its agent is heard: jobs may share its GPUs"});
@@ -120,14 +120,14 @@ StartTerms SlurmControl::TermsNow(const Known& known, const SlurmFacts& facts) c
 }
 
 // Looked at again when the nodes are others, and when the time has come.
-void SlurmControl::TellTerms(std::int64_t id, Known& known, const SlurmFacts& facts) {
+void SlurmControl::EmitTerms(std::int64_t id, Known& known, const SlurmFacts& facts) {
   if (!known.note) return;
   if (known.terms_version == terms_version_ && facts.now < known.terms_until) return;
   known.terms_version = terms_version_;
   known.terms_until = TermsHoldUntil(*known.job, now_ < known.kept_until ? known.kept : "", facts);
   StartTerms terms = TermsNow(known, facts);
   if (known.terms.value_or(StartTerms()) != terms) {
-    Tell(TermsChanged{id, terms});
+    Emit(TermsChanged{id, terms});
   }
   known.terms = std::move(terms);
 }

@@ -623,7 +623,7 @@ TEST_F(SlurmControlTest, ADryRunDecidesOnWhatSlurmRunsAndTouchesNothing) {
   SlurmControlOptions options = FakeSlurmRunner::Options(slurm_);
   std::vector<std::string> said;
   options.dry_run = true;
-  options.say = [&](const std::string& line) { said.push_back(line); };
+  options.log = [&](const std::string& line) { said.push_back(line); };
   SlurmControl control(slurm_, options);
   ASSERT_TRUE(control.Open());
   const auto job = slurm_.Submit(1, {Seconds(20)}, [](SlurmJob& one) {

@@ -14,7 +14,7 @@ using core::Seconds;
 
 // Slurm counts limits in minutes: most of what a job loses changes nothing there. Kept until Slurm
 // has taken it.
-Result<void> SlurmControl::SayLimits() {
+Result<void> SlurmControl::SendLimits() {
   for (auto it = limits_.begin(); it != limits_.end();) {
     const auto [id, limit] = *it;
     const auto found = runs_.find(id.job);
@@ -27,12 +27,12 @@ Result<void> SlurmControl::SayLimits() {
     const std::string line = fmt::format("update JobId={} TimeLimit={}", NameOf(id.job),
                                          SlurmTime(Seconds(static_cast<double>(minutes) * 60)));
     if (options_.dry_run) {
-      options_.say("dry run: scontrol " + line);
+      options_.log("dry run: scontrol " + line);
     } else {
       const auto complaint = client_.Control({line});
       RETURN_IF_ERROR(complaint);
       if (!complaint->empty()) {
-        Tell(RunNote{id, fmt::format("it shares its GPU, and Slurm refuses to extend its time "
+        Emit(RunNote{id, fmt::format("it shares its GPU, and Slurm refuses to extend its time "
                                      "limit to {} minutes: {}",
                                      minutes, *complaint)});
       }

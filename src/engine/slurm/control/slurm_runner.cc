@@ -53,7 +53,7 @@ void SlurmRunner::Work() {
       // goes on at once.
       if (!events.empty() && due > began) due = std::max(due, Now() + kAnswersComeWithin);
     }
-    TellAll(std::move(events), control_.problem());
+    EmitAll(std::move(events), control_.problem());
   }
 }
 
@@ -66,7 +66,7 @@ std::vector<RunRequest> SlurmRunner::Recover() {
       return *std::move(found);
     }
     if (!std::exchange(said, true)) {
-      options_.control.say("what runs in Slurm cannot be read: " + found.error().message +
+      options_.control.log("what runs in Slurm cannot be read: " + found.error().message +
                            "; it is tried again");
     }
     if (!Rest(Seconds(2))) return {};
