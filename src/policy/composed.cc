@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
+#include "policy/choosing_anew.h"
 #include "policy/cpu_jobs.h"
 #include "policy/foresight.h"
 #include "policy/gpu_set.h"
@@ -37,6 +37,9 @@ using core::Snapshot;
 
 namespace reason = core::reason;
 
+// Without places kept for it a job of many GPUs may wait for ever behind small ones; with places
+// kept for each at once, GPUs would stand idle most of the day. A day is the choice between the
+// two.
 constexpr Seconds kOvertakenBy{24 * 3600};
 
 struct ComposedMemo : Memo {
@@ -97,10 +100,12 @@ class Composed : public Policy {
     memo.kept_for = {};
     memo.kept_gpu = {};
     memo.kept.clear();
+    // In this order: cores that running jobs give back can start another in the same plan; only who
+    // found no free place pushes others out; and CPU-only jobs take what training jobs left.
     Sync(snapshot, since_last, memo);
     DropInfeasible(snapshot, since_last, memo, plan);
     if (order_->Preempts()) {
-      ChooseAnew(snapshot, memo, plan);
+      ChooseFromEverybody(snapshot, memo, plan);
     } else {
       AdjustCores(snapshot, *sizing_, memo.ledger, plan);
       FillFree(snapshot, memo, plan);
@@ -328,127 +333,17 @@ class Composed : public Policy {
     return {*oldest, soonest->in};
   }
 
-  // The training jobs that wait or run, in turn. What keeps a GPU from being used stays on it, and
-  // so does who cannot be stopped.
-  std::vector<Line::Entry> LiveInTurn(const Snapshot& snapshot, const Plan& plan,
-                                      Ledger& anew) const {
-    std::vector<Line::Entry> live;
-    const auto add = [&](const JobView& view) {
-      if (!view.cpu_only()) live.push_back(Line::EntryOf(snapshot, *order_, view));
-    };
-    for (JobId id : snapshot.running()) {
-      const JobView& view = snapshot.job(id);
-      if (!view.job.placeholder && view.may_stop()) {
-        add(view);
-      } else if (!view.cpu_only() || view.job.keeps_place) {
-        anew.Occupy(snapshot, id, view.allocation);
-      }
-    }
-    for (JobId id : snapshot.waiting()) {
-      if (snapshot.job(id).paused) anew.HoldPaused(snapshot, snapshot.job(id), +1);
-      if (!Dropped(plan, id)) add(snapshot.job(id));
-    }
-    std::sort(live.begin(), live.end());
-    std::stable_partition(live.begin(), live.end(), [&](const Line::Entry& entry) {
-      return TooSoonToPause(snapshot, snapshot.job(entry.id), options_);
-    });
-    return live;
-  }
-
-  // Where jobs are paused, who runs keeps its GPUs as long as they are free: a paused one can go on
-  // nowhere but where it was.
-  Choice PlaceAnew(const Snapshot& snapshot, const Ledger& anew, const ComposedMemo& memo,
-                   const JobView& view) const {
-    if (options_.pauses_runs && view.state == JobState::kRunning && MayPause(snapshot, view)) {
-      Choice here = PausedPlace(snapshot, anew, view);
-      if (std::holds_alternative<Chosen>(here)) return here;
-    }
-    return PlaceOf(snapshot, anew, memo, view);
-  }
-
-  using ChosenJobs = std::vector<std::pair<JobId, Chosen>>;
-  using PassedOver = std::unordered_map<std::uint32_t, Reason>;
-
-  // The chosen, with those of them that already run left where they are, so that nobody moves; and
-  // in any case who has to stop. False: some find no place so.
-  bool StartBeside(const Snapshot& snapshot, ComposedMemo& memo, const ChosenJobs& chosen,
-                   const PassedOver& passed_over, bool pauses, Plan& plan) const {
-    Ledger kept = NewLedger(snapshot);
-    // The first of those who are to be started.
-    const auto starts_first = std::find_if(chosen.begin(), chosen.end(), [&](const auto& one) {
-      return snapshot.job(one.first).state != JobState::kRunning;
-    });
-    const JobId pusher = starts_first == chosen.end() ? JobId() : starts_first->first;
-    plan.stops.clear();
-    for (JobId id : snapshot.running()) {
-      if (!passed_over.contains(id.value)) continue;
-      const JobView& view = snapshot.job(id);
-      kept.Vacate(snapshot, id, view.allocation);
-      const bool pause = pauses && MayPause(snapshot, view) && kept.PausedFits(snapshot, view);
-      if (pause) kept.HoldPaused(snapshot, view, +1);
-      plan.stops.push_back({id, reason::Preempted{pusher}, pause});
-    }
-    std::sort(plan.stops.begin(), plan.stops.end(),
-              [](const auto& a, const auto& b) { return a.job < b.job; });
-    std::vector<core::Start> starts;
-    for (const auto& [id, choice] : chosen) {
-      const JobView& view = snapshot.job(id);
-      if (view.state == JobState::kRunning) continue;
-      Choice again = PlaceOf(snapshot, kept, memo, view);
-      if (!std::holds_alternative<Chosen>(again)) return false;
-      auto& place = std::get<Chosen>(again);
-      kept.Occupy(snapshot, id, place.to);
-      starts.push_back({id, std::move(place.to), place.profile, reason::Order{}});
-    }
-    plan.starts = std::move(starts);
-    memo.ledger = std::move(kept);
-    return true;
-  }
-
-  // Who should run, from an empty cluster; then the least change that brings it about.
-  void ChooseAnew(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
-    Ledger anew = NewLedger(snapshot);
-    anew.Empty(snapshot, false);
-    const std::vector<Line::Entry> live = LiveInTurn(snapshot, plan, anew);
-
-    ChosenJobs chosen;
-    PassedOver passed_over;
-    for (const auto& entry : live) {
-      const JobView& view = snapshot.job(entry.id);
-      Choice choice = PlaceAnew(snapshot, anew, memo, view);
-      if (const auto* reason = std::get_if<Reason>(&choice)) {
-        const auto memory = NoHostMemory(ContextOf(snapshot, anew, memo), view);
-        passed_over.emplace(entry.id.value, memory ? Reason(*memory) : *reason);
-        continue;
-      }
-      chosen.emplace_back(entry.id, std::get<Chosen>(std::move(choice)));
-      anew.Occupy(snapshot, entry.id, chosen.back().second.to);
-    }
-
-    // With those that are paused as long as host memory has room for them and the starts; else they
-    // are stopped.
-    bool placed = StartBeside(snapshot, memo, chosen, passed_over, options_.pauses_runs, plan);
-    if (!placed && options_.pauses_runs) {
-      placed = StartBeside(snapshot, memo, chosen, passed_over, false, plan);
-    }
-    if (!placed) {
-      for (auto& [id, choice] : chosen) {
-        const JobView& view = snapshot.job(id);
-        const Reason its_turn = reason::Order{};
-        if (view.state != JobState::kRunning) {
-          plan.starts.push_back({id, std::move(choice.to), choice.profile, its_turn});
-        } else if (view.allocation.gpus != choice.to.gpus) {
-          plan.moves.push_back({id, std::move(choice.to), false, its_turn});
-        } else if (view.allocation.cores != choice.to.cores && !view.job.cores_fixed) {
-          plan.resizes.push_back({id, choice.to.cores, its_turn});
-        }
-      }
-      memo.ledger = std::move(anew);
-    }
-    for (const auto& entry : live) {
-      const auto it = passed_over.find(entry.id.value);
-      if (it != passed_over.end()) Note(memo, entry.id, it->second, plan);
-    }
+  void ChooseFromEverybody(const Snapshot& snapshot, ComposedMemo& memo, Plan& plan) const {
+    ChooseAnew({snapshot, *order_, options_, [&] { return NewLedger(snapshot); },
+                [&](const Ledger& ledger, const JobView& view) {
+                  return PlaceOf(snapshot, ledger, memo, view);
+                },
+                [&](const Ledger& ledger, const JobView& view) -> std::optional<Reason> {
+                  return NoHostMemory(ContextOf(snapshot, ledger, memo), view);
+                },
+                [&](JobId id) { return Dropped(plan, id); },
+                [&](JobId id, const Reason& reason) { Note(memo, id, reason, plan); }},
+               memo.ledger, plan);
   }
 
   std::string name_;

@@ -18,9 +18,12 @@ using core::Snapshot;
 
 namespace {
 constexpr double kClosed = OpenGpus::kClosed;
-constexpr core::Ratio kUnknownNeeds = 0.9;  // of a GPU's memory, beside strangers
+// Of a GPU's memory, beside strangers: of a job that nobody knows all of it would be assumed, and a
+// desktop's 200 MB would keep it waiting for ever.
+constexpr core::Ratio kUnknownNeeds = 0.9;
 }  // namespace
 
+// Jobs of several GPUs go at the pace of the slowest of them, so that one neighbour would slow all.
 bool MayShare(const JobView& view) { return view.job.gpus == 1 && !view.must_be_alone(); }
 
 bool Allowed(const JobView& view, GpuModelId model) {
@@ -118,8 +121,8 @@ void Ledger::SetIdle(const Snapshot& snapshot, NodeId node, int idle) {
   idle_tree_[model.index()].Set(node.index(), closed(node) ? kClosed : idle);
 }
 
-// Sums are made anew from the residents, not adjusted: they must not depend on the order of
-// history.
+// Sums are made anew from the residents, not adjusted: adding and taking away in another order
+// would leave other last bits, and an empty memo must give the same plan as one with a history.
 void Ledger::Reindex(const Snapshot& snapshot, GpuId gpu) {
   const auto model = snapshot.cluster().ModelOf(gpu);
   const auto jobs = residents_[gpu.index()].jobs();
@@ -240,6 +243,7 @@ std::size_t Ledger::SkipNodesWithoutCores(const Snapshot& snapshot, std::size_t 
                                           double cores) const {
   const auto& cluster = snapshot.cluster();
   const std::size_t from = cluster.NodeOf(GpuId(gpu)).index();
+  // Cores are sums of fractions: what fits must not fail by their last bit.
   const std::size_t node = cores_tree_.First(cores - 1e-9, from);
   if (node == from) return gpu;
   return node == MaxTree::kNone ? cluster.gpu_count() : cluster.nodes()[node].first_gpu.index();
