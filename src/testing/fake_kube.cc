@@ -128,7 +128,7 @@ std::string FakeKube::AddPod(const std::string& name, KubeTold told) {
   Pod pod;
   json& meta = pod.json["metadata"];
   meta = {{"name", name},
-          {"namespace", told.space},
+          {"namespace", told.name_space},
           {"uid", uid},
           {"creationTimestamp",
            fmt::format("2027-01-15T{:02}:{:02}:{:02}Z", static_cast<int>(now_.value) / 3600 % 24,
@@ -154,7 +154,7 @@ std::string FakeKube::AddPod(const std::string& name, KubeTold told) {
                                          {"status", "True"},
                                          {"message", std::to_string(told.number)}}};
   }
-  const std::string key = told.space + "/" + name;
+  const std::string key = told.name_space + "/" + name;
   pod.told = std::move(told);
   Pod& kept = pods_[key] = std::move(pod);
   Put(kept);

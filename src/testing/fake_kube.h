@@ -33,7 +33,7 @@ struct KubeTold {
   std::string owner = {};                            // empty: none, and it is not made again
   std::map<std::string, std::string> annotations{};  // without the prefix
   std::int64_t number = 0;                           // in its status; 0: none
-  std::string space = "team";
+  std::string name_space = "team";
   std::string scheduler = "sharewell";
   std::string cpu = "1", memory = "1Gi";
   nlohmann::json spec = nlohmann::json::object();  // merged over the rest
@@ -119,7 +119,7 @@ class FakeKube {
   Dice dice_;
   core::Seconds now_;
   std::int64_t version_ = 100, uids_ = 0;
-  std::map<std::string, Pod> pods_;  // by "space/name"
+  std::map<std::string, Pod> pods_;  // by "NAMESPACE/NAME"
   std::map<std::string, nlohmann::json> nodes_, claims_, volumes_;
   std::vector<std::pair<core::Seconds, std::pair<std::string, KubeTold>>> to_make_;
   std::vector<engine::KubeChange> pod_changes_, node_changes_;

@@ -127,13 +127,13 @@ engine::KubeControlOptions KubeBackend::ControlOptions() {
     control.watched = [this](const std::string& node) { return agents_->On(node); };
   }
   control.scheduler = options_.kubernetes->scheduler;
-  control.space = options_.kubernetes->name_space;
+  control.name_space = options_.kubernetes->name_space;
   // The cluster is there before the first pod is read.
   control.predict = [this, models_folder = options_.state + "/models"](
-                        const std::string& space, const engine::PodWords& words,
+                        const std::string& name_space, const engine::PodWords& words,
                         const core::Submission& asked) {
     const auto& models = runner_->opened().models;
-    return KubeNeedsOf(*predictions_, models_folder, space, words, asked,
+    return KubeNeedsOf(*predictions_, models_folder, name_space, words, asked,
                        models.empty() ? "H200" : models.front());
   };
   return control;

@@ -11,7 +11,7 @@
 namespace sharewell::server {
 
 std::optional<core::Result<core::Needs>> KubeNeedsOf(
-    ClusterPredictions& predictions, const std::string& folder, const std::string& space,
+    ClusterPredictions& predictions, const std::string& folder, const std::string& name_space,
     const engine::PodWords& words, const core::Submission& asked, const std::string& usual_gpu) {
   using Known = core::Result<core::Needs>;
   const std::string path = folder + "/" + words.model;  // a plain name: PodWords has seen to it
@@ -21,7 +21,7 @@ std::optional<core::Result<core::Needs>> KubeNeedsOf(
                                    core::Quoted(words.model), std::strerror(errno), folder));
   }
   const auto ask =
-      ClusterPredictions::AskOf(space, std::make_shared<const OpenFile>(descriptor),
+      ClusterPredictions::AskOf(name_space, std::make_shared<const OpenFile>(descriptor),
                                 {words.model, words.batch, words.precision}, asked, usual_gpu);
   if (!ask) {
     return Known(core::FailedError("model {}: it is no plain file", core::Quoted(words.model)));

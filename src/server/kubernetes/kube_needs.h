@@ -13,10 +13,10 @@
 
 namespace sharewell::server {
 
-// `space`: the pod's namespace, for which it counts. `usual_gpu`: predicted for, where the pod
+// `name_space`: the pod's, for which it counts. `usual_gpu`: predicted for, where the pod
 // names no model of GPU. Absent: it is not known yet, and to be asked again.
 std::optional<core::Result<core::Needs>> KubeNeedsOf(
-    ClusterPredictions& predictions, const std::string& folder, const std::string& space,
+    ClusterPredictions& predictions, const std::string& folder, const std::string& name_space,
     const engine::PodWords& words, const core::Submission& asked, const std::string& usual_gpu);
 
 }  // namespace sharewell::server

@@ -322,9 +322,9 @@ Result<KubePod> ParseKubePod(std::string_view text) {
   const KubeValue meta = object["metadata"];
   KubePod pod;
   pod.name = meta["name"].Text();
-  pod.space = meta["namespace"].Text();
+  pod.name_space = meta["namespace"].Text();
   pod.uid = meta["uid"].Text();
-  if (pod.uid.empty() || pod.space.empty()) {
+  if (pod.uid.empty() || pod.name_space.empty()) {
     return FailedError("the API server sent pod {} without a namespace or a uid",
                        core::Quoted(pod.name));
   }
@@ -382,7 +382,7 @@ Result<KubeVolumeClaim> ParseKubeVolumeClaim(std::string_view text) {
   const KubeValue object(parsed->root());
   KubeVolumeClaim claim;
   claim.name = object["metadata"]["name"].Text();
-  claim.space = object["metadata"]["namespace"].Text();
+  claim.name_space = object["metadata"]["namespace"].Text();
   if (object["status"]["phase"].Text() == "Bound") {
     claim.volume = object["spec"]["volumeName"].Text();
   }

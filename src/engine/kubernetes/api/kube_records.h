@@ -60,7 +60,7 @@ struct KubeOwner {
 };
 
 struct KubePod {
-  std::string uid, name, space, version;  // space: its namespace
+  std::string uid, name, name_space, version;
   std::string scheduler, node;
   KubePhase phase = KubePhase::kPending;
   std::string reason, message;  // of its status: "Evicted"
@@ -88,7 +88,7 @@ struct KubePod {
   // Wishes that are not kept, by field.
   std::vector<std::string> wishes;
 
-  std::string Name() const { return space + "/" + name; }
+  std::string Name() const { return name_space + "/" + name; }
   bool IsOver() const { return phase == KubePhase::kSucceeded || phase == KubePhase::kFailed; }
   friend bool operator==(const KubePod&, const KubePod&) = default;
 };
@@ -108,8 +108,8 @@ struct KubeNode {
 };
 
 struct KubeVolumeClaim {
-  std::string name, space, volume;  // volume: empty until it is bound
-  bool one_pod = false;             // ReadWriteOncePod
+  std::string name, name_space, volume;  // volume: empty until it is bound
+  bool one_pod = false;                  // ReadWriteOncePod
 
   friend bool operator==(const KubeVolumeClaim&, const KubeVolumeClaim&) = default;
 };

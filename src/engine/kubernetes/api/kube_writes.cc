@@ -17,7 +17,7 @@ constexpr std::size_t kMostEventWords = 1000;  // the API server takes 1,024
 
 // Names of the API server are plain: they need no escapes.
 std::string PodPath(const KubePod& pod, const char* part = "") {
-  return fmt::format("/api/v1/namespaces/{}/pods/{}{}", pod.space, pod.name, part);
+  return fmt::format("/api/v1/namespaces/{}/pods/{}{}", pod.name_space, pod.name, part);
 }
 
 std::string KubeTime(core::UnixMillis at) {
@@ -90,7 +90,7 @@ KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeC
             out.Field("kind", "Binding");
             out.Object("metadata", [&] {
               out.Field("name", pod.name);
-              out.Field("namespace", pod.space);
+              out.Field("namespace", pod.name_space);
               out.Field("uid", pod.uid);
               out.Field("resourceVersion", pod.version);
               out.Object("annotations", [&] {
@@ -116,7 +116,7 @@ KubeRequest EvictRequest(const KubePod& pod, bool newest) {
             out.Field("kind", "Eviction");
             out.Object("metadata", [&] {
               out.Field("name", pod.name);
-              out.Field("namespace", pod.space);
+              out.Field("namespace", pod.name_space);
             });
             out.Object("deleteOptions", [&] { OfThisPodAlone(pod, out); });
           }),
@@ -161,19 +161,19 @@ KubeRequest WaitsRequest(const KubePod& pod, std::int64_t job, const std::string
 KubeRequest EventRequest(const KubePod& pod, const KubeEventWords& words,
                          const std::string& component, core::UnixMillis now) {
   const std::string time = KubeTime(now);
-  return {"POST", fmt::format("/api/v1/namespaces/{}/events", pod.space),
+  return {"POST", fmt::format("/api/v1/namespaces/{}/events", pod.name_space),
           json::ObjectLine([&](Writer& out) {
             out.Field("apiVersion", "v1");
             out.Field("kind", "Event");
             out.Object("metadata", [&] {
               out.Field("generateName", CutAt(pod.name, 200) + ".");
-              out.Field("namespace", pod.space);
+              out.Field("namespace", pod.name_space);
             });
             out.Object("involvedObject", [&] {
               out.Field("apiVersion", "v1");
               out.Field("kind", "Pod");
               out.Field("name", pod.name);
-              out.Field("namespace", pod.space);
+              out.Field("namespace", pod.name_space);
               out.Field("uid", pod.uid);
             });
             out.Field("reason", words.reason);

@@ -47,12 +47,12 @@ bool TextAt(json::Value of, std::string_view key, std::string& out) {
 template <class Object>
 bool ReadIdentity(json::Value object, Object& out) {
   const json::Value metadata = object["metadata"];
-  std::string name, space;
+  std::string name, name_space;
   if (!TextAt(metadata, "name", name) || !TextAt(metadata, "uid", out.uid) ||
       !TextAt(metadata, "resourceVersion", out.version)) {
     return false;
   }
-  out.key = TextAt(metadata, "namespace", space) ? space + '/' + name : name;
+  out.key = TextAt(metadata, "namespace", name_space) ? name_space + '/' + name : name;
   return true;
 }
 

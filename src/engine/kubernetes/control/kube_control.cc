@@ -18,9 +18,6 @@ constexpr Seconds kLookAnyway(5);
 constexpr Seconds kLookSoon(0.25);
 // Conditions and Events are for people: what places pods does not wait behind many of them.
 constexpr Seconds kTellPeopleEvery(0.25);
-constexpr std::size_t kMostEventsAtOnce = 20;
-constexpr std::size_t kMostEventsBesides = 5;  // pods that are being started
-constexpr std::size_t kMostEventsKept = 10'000;
 
 }  // namespace
 
@@ -83,8 +80,8 @@ void KubeControl::AskAgain(Run& run) {
 }
 
 void KubeControl::Emit(std::int64_t job, std::string words) {
-  const auto found = parties_.find(job);
-  if (found == parties_.end()) return;
+  const auto found = pod_groups_.find(job);
+  if (found == pod_groups_.end()) return;
   found->second.waits = std::move(words);
   to_write_.insert(job);
 }
@@ -134,27 +131,6 @@ void KubeControl::TakeComplaint(const KubeRequest& request, const KubeAnswer& an
     if (answer.status >= 500 && !std::exchange(failed_, true)) {
       problem_ = RefusedInWords(request, answer);
     }
-  }
-}
-
-void KubeControl::QueueEvent(const KubePod& pod, const KubeEventWords& words) {
-  // They are for people, who would not read so many, nor what is no longer so.
-  if (!events_.contains(pod.uid)) {
-    if (events_.size() >= kMostEventsKept) return;
-    event_turns_.push_back(pod.uid);
-  }
-  events_[pod.uid] = EventRequest(pod, words, options_.scheduler, options_.wall());
-}
-
-void KubeControl::SendEvents() {
-  const std::size_t most = busy_ ? kMostEventsBesides : kMostEventsAtOnce;
-  for (std::size_t count = 0; count < most && !event_turns_.empty();) {
-    const auto event = events_.extract(event_turns_.front());
-    event_turns_.pop_front();
-    if (!pods_.contains(event.key())) continue;  // nobody would look there any more
-    Put(std::move(event.mapped()));
-    ++written_.events;
-    ++count;
   }
 }
 

@@ -45,7 +45,7 @@ struct KubeControlOptions {
   // Many requests at once; answers in their order. REQUIRED.
   std::function<std::vector<core::Result<KubeAnswer>>(std::span<const KubeRequest>)> ask;
   std::string scheduler = "sharewell";  // pods with this schedulerName are ours
-  std::string space;                    // of this namespace alone; empty: of all
+  std::string name_space;               // of this namespace alone; empty: of all
   std::int64_t first_number = 1;        // no job before it is new
   core::Seconds start_within{60};       // of a claim; then the start is refused
   core::Seconds again_after{15};        // a stop or a cancel is said again
@@ -54,10 +54,10 @@ struct KubeControlOptions {
   core::Seconds claim_rests{30};        // of somebody who did not bind; then it is taken away
   core::Seconds remade_within{600};     // an evicted pod by its owner
   core::Seconds words_every{10};        // a pod's condition is written
-  // What it needs by the model that its user names; `space`: its namespace. Empty: nobody can say.
+  // What it needs by the model that its user names, and by its namespace. Empty: nobody can say.
   // It must not wait: absent is not known yet, and asked again with the next Cycle.
   std::function<std::optional<core::Result<core::Needs>>(
-      const std::string& space, const PodWords& words, const core::Submission& asked)>
+      const std::string& name_space, const PodWords& words, const core::Submission& asked)>
       predict = {};
   StepsOfRuns steps = {};        // empty: nobody watches the nodes
   core::Seconds steps_every{1};  // it is asked
@@ -144,9 +144,9 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
   using NodeHere = KubeNodeHere;
   using MembersByNode = std::map<std::string, std::vector<const Member*>>;
   // A job: one pod, or the pods of a group.
-  struct Party {
+  struct PodGroup {
     std::int64_t number = 0;
-    std::string group;                 // "space/name"; empty: one pod
+    std::string group;                 // "NAMESPACE/NAME"; empty: one pod
     std::vector<std::string> members;  // uids, in the order of their names
     PodWords words;                    // of the first
     KubeOwner owner;
@@ -190,19 +190,19 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
   void JoinAll();
   std::set<std::string> Leaving() const;
   void Join(const KubePod& pod);
-  void AwaitOwner(Party& party);
-  void ForgetGone(Party& party);
-  void DropParty(std::int64_t number);
-  Party& NewParty(const KubePod& pod, const std::string& group);
+  void AwaitOwner(PodGroup& pod_group);
+  void ForgetGone(PodGroup& pod_group);
+  void DropPodGroup(std::int64_t number);
+  PodGroup& NewPodGroup(const KubePod& pod, const std::string& group);
   void EmitExpected();
   void EmitWaiting();
-  void EmitOne(Party& party);
-  StartTerms TermsOf(const Party& party);
+  void EmitOne(PodGroup& pod_group);
+  StartTerms TermsOf(const PodGroup& pod_group);
   const StartTerms& NodesFor(const KubePod& pod);
-  std::string WhyItWaits(const Party& party) const;
+  std::string WhyItWaits(const PodGroup& pod_group) const;
   std::string WhyVolumesWait(const KubePod& pod) const;
   bool VolumesAllow(const KubePod& pod, const KubeNode& node) const;
-  void Withdraw(Party& party, RunId id, std::string why);
+  void Withdraw(PodGroup& pod_group, RunId id, std::string why);
   void SendWaits();
   void SendCancels();
 
@@ -220,7 +220,8 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
   MembersByNode Placed() const;
   void Place();
   bool PlaceOne(Run& run, MembersByNode& placed);
-  std::string SplitGpus(const Run& run, const Party& party, std::vector<Member>& members) const;
+  std::string SplitGpus(const Run& run, const PodGroup& pod_group,
+                        std::vector<Member>& members) const;
   KubeClaim ClaimOf(const RunRequest& request, std::vector<std::string> gpus,
                     std::size_t pods) const;
   std::string WhyNotHere(const Member& member, const MembersByNode& placed);
@@ -267,17 +268,17 @@ class KubeControl : public ClusterBook<KubeRun, KubeNodeHere> {
   bool newest_eviction_ = true;
   std::map<std::string, KubePod> pods_;                   // by uid: ours, and all that are bound
   std::map<std::string, std::set<std::string>> on_node_;  // bound pods that are not over, by node
-  std::map<std::string, KubeVolumeClaim> volume_claims_;  // by "space/name"
+  std::map<std::string, KubeVolumeClaim> volume_claims_;  // by "NAMESPACE/NAME"
   std::map<std::string, KubeVolume> volumes_;
-  std::map<std::int64_t, Party> parties_;
-  std::map<std::string, std::int64_t> party_of_;  // by uid
-  std::map<std::string, std::int64_t> group_;     // that is not complete, by "space/name"
+  std::map<std::int64_t, PodGroup> pod_groups_;
+  std::map<std::string, std::int64_t> pod_group_of_;  // by uid
+  std::map<std::string, std::int64_t> group_;         // that is not complete, by "NAMESPACE/NAME"
   std::set<std::int64_t> expected_;
   std::map<std::int64_t, core::Seconds> cancel_asked_;
   std::set<std::string> joins_;                            // pods that are new, by uid
-  std::map<std::string, std::set<std::int64_t>> awaited_;  // parties that were evicted, by owner
-  std::set<std::int64_t> dirty_;                           // parties to be looked at
-  std::set<std::int64_t> to_write_;                        // parties whose condition may be old
+  std::map<std::string, std::set<std::int64_t>> awaited_;  // groups that were evicted, by owner
+  std::set<std::int64_t> dirty_;                           // groups to be looked at
+  std::set<std::int64_t> to_write_;                        // groups whose condition may be old
   std::int64_t next_to_write_ = 0;                         // whose turn it is
   std::set<std::string> touched_;                          // nodes whose pods changed
   std::map<std::string, HostUse> host_taken_;              // as told, by node

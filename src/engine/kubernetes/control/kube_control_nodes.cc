@@ -187,8 +187,8 @@ void KubeControl::EmitTaken() {
 // CPUs and memory of pods that are not ours.
 void KubeControl::EmitHostTaken() {
   const auto is_ours = [&](const std::string& uid) {
-    const auto party = party_of_.find(uid);
-    const auto run = party == party_of_.end() ? runs_.end() : runs_.find(party->second);
+    const auto pod_group = pod_group_of_.find(uid);
+    const auto run = pod_group == pod_group_of_.end() ? runs_.end() : runs_.find(pod_group->second);
     return run != runs_.end() &&
            std::any_of(run->second.members.begin(), run->second.members.end(),
                        [&](const Member& member) { return member.uid == uid; });

@@ -60,15 +60,15 @@ KubeClaim KubeControl::ClaimOf(const RunRequest& request, std::vector<std::strin
 }
 
 // Which pod gets which GPUs; a reason where they cannot be shared out.
-std::string KubeControl::SplitGpus(const Run& run, const Party& party,
+std::string KubeControl::SplitGpus(const Run& run, const PodGroup& pod_group,
                                    std::vector<Member>& members) const {
   const RunRequest& request = run.request;
-  const std::size_t pods = party.members.size();
-  const auto each = static_cast<std::size_t>(party.words.gpus);
+  const std::size_t pods = pod_group.members.size();
+  const auto each = static_cast<std::size_t>(pod_group.words.gpus);
   std::size_t next = 0;
   const auto give = [&](const std::string& node, std::vector<std::string> gpus) {
     Member member;
-    member.uid = party.members[next++];
+    member.uid = pod_group.members[next++];
     member.node = node;
     member.claim = ClaimOf(request, std::move(gpus), pods);
     members.push_back(std::move(member));
@@ -169,8 +169,8 @@ std::string KubeControl::WhyNotHere(const Member& member, const MembersByNode& p
 // False: it was refused, has ended, or waits.
 bool KubeControl::PlaceOne(Run& run, MembersByNode& placed) {
   const std::int64_t job = run.request.id.job;
-  const auto found = parties_.find(job);
-  if (found == parties_.end()) {
+  const auto found = pod_groups_.find(job);
+  if (found == pod_groups_.end()) {
     Emit(JobWithdrawn{job, "Kubernetes has no such pod"});
     RunEnd end;
     end.stopped = true;
@@ -180,17 +180,17 @@ bool KubeControl::PlaceOne(Run& run, MembersByNode& placed) {
     return false;
   }
   if (run.wanted != Wanted::kNothing) return false;
-  Party& party = found->second;
-  party.told = true;  // whoever starts it knows it
-  if (LosesPod(job, party.members)) return false;
-  if (party.evicted && now_ < run.since + options_.start_within)
+  PodGroup& pod_group = found->second;
+  pod_group.told = true;  // whoever starts it knows it
+  if (LosesPod(job, pod_group.members)) return false;
+  if (pod_group.evicted && now_ < run.since + options_.start_within)
     return false;  // its next pod comes
-  if (const std::string why = WhyItWaits(party); !why.empty()) {
+  if (const std::string why = WhyItWaits(pod_group); !why.empty()) {
     Refuse(job, why);
     return false;
   }
   std::vector<Member> members;
-  std::string why = SplitGpus(run, party, members);
+  std::string why = SplitGpus(run, pod_group, members);
   for (const Member& member : members) {
     if (why.empty()) why = WhyNotHere(member, placed);
     placed[member.node].push_back(&member);  // the next one of the group finds it there

@@ -23,8 +23,9 @@ const KubePod* KubeControl::PodOf(const Member& member) const {
 }
 
 std::string KubeControl::NameOf(const Run& run) const {
-  const auto party = parties_.find(run.request.id.job);
-  return party == parties_.end() ? fmt::format("job {}", run.request.id.job) : party->second.name;
+  const auto pod_group = pod_groups_.find(run.request.id.job);
+  return pod_group == pod_groups_.end() ? fmt::format("job {}", run.request.id.job)
+                                        : pod_group->second.name;
 }
 
 void KubeControl::EmitStarted(Run& run) {
@@ -56,17 +57,18 @@ void KubeControl::EndRun(std::int64_t job, RunEnd end) {
     Free(member);
     TouchNode(member.node);
   }
-  if (const auto found = parties_.find(job); found != parties_.end()) {
-    Party& party = found->second;
+  if (const auto found = pod_groups_.find(job); found != pod_groups_.end()) {
+    PodGroup& pod_group = found->second;
     const bool left = run.wanted == Wanted::kStop || end.lost;
-    const bool again = left && (end.stopped || end.lost) && !party.withdrawn;
-    if (again && !party.owner.uid.empty()) {
-      AwaitOwner(party);
-      party.terms = TermsOf(party);
-      Emit(TermsChanged{job, *party.terms});
+    const bool again = left && (end.stopped || end.lost) && !pod_group.withdrawn;
+    if (again && !pod_group.owner.uid.empty()) {
+      AwaitOwner(pod_group);
+      pod_group.terms = TermsOf(pod_group);
+      Emit(TermsChanged{job, *pod_group.terms});
     } else {
-      if (again) Withdraw(party, run.request.id, "it was evicted, and nothing makes its pod again");
-      DropParty(job);
+      if (again)
+        Withdraw(pod_group, run.request.id, "it was evicted, and nothing makes its pod again");
+      DropPodGroup(job);
     }
   }
   ended_[run.request.id] = end;
@@ -75,8 +77,8 @@ void KubeControl::EndRun(std::int64_t job, RunEnd end) {
 
 // It runs on without us.
 void KubeControl::TakeOver(std::int64_t job, const std::string& how) {
-  if (const auto party = parties_.find(job); party != parties_.end()) {
-    Withdraw(party->second, runs_.at(job).request.id, how + ": it runs without Sharewell");
+  if (const auto pod_group = pod_groups_.find(job); pod_group != pod_groups_.end()) {
+    Withdraw(pod_group->second, runs_.at(job).request.id, how + ": it runs without Sharewell");
   }
   runs_.at(job).wanted = Wanted::kNothing;
   EndRun(job, StoppedEnd(how));
@@ -142,11 +144,11 @@ bool KubeControl::LosesPod(std::int64_t job, const std::vector<std::string>& uid
 void KubeControl::AdvanceBefore(std::int64_t job) {
   Run& run = runs_.at(job);
   if (run.wanted == Wanted::kStop) return Refuse(job, {});
-  const auto party = parties_.find(job);
+  const auto pod_group = pod_groups_.find(job);
   if (run.wanted == Wanted::kCancel) {
     const auto is_gone = [&](const std::string& uid) { return !pods_.contains(uid); };
-    if (party == parties_.end() ||
-        std::all_of(party->second.members.begin(), party->second.members.end(), is_gone)) {
+    if (pod_group == pod_groups_.end() ||
+        std::all_of(pod_group->second.members.begin(), pod_group->second.members.end(), is_gone)) {
       EndRun(job, StoppedEnd("it was cancelled before it began"));
     }
     return;
@@ -164,7 +166,7 @@ void KubeControl::AdvanceBefore(std::int64_t job) {
 
 void KubeControl::AdvanceBound(std::int64_t job) {
   Run& run = runs_.at(job);
-  const auto party = parties_.find(job);
+  const auto pod_group = pod_groups_.find(job);
   bool all_begun = true;
   std::string stuck;
   for (const Member& member : run.members) {
@@ -174,8 +176,9 @@ void KubeControl::AdvanceBound(std::int64_t job) {
     all_begun = all_begun && begun;
     if (pod == nullptr || pod->deleting) {
       // By whoever: the node's own controller where it was lost, else a user.
-      if (run.wanted == Wanted::kNothing && !IsLost(member.node) && party != parties_.end()) {
-        Withdraw(party->second, run.request.id, "its pod was deleted in Kubernetes");
+      if (run.wanted == Wanted::kNothing && !IsLost(member.node) &&
+          pod_group != pod_groups_.end()) {
+        Withdraw(pod_group->second, run.request.id, "its pod was deleted in Kubernetes");
       }
       continue;
     }
@@ -209,12 +212,12 @@ void KubeControl::SendStops() {
     if (run.wanted == Wanted::kNothing || run.step == Step::kBind) continue;
     if (run.step < Step::kBound) {  // Cancel: it waits, and is to go
       cancel_waiting_.erase(job);
-      const auto party = parties_.find(job);
+      const auto pod_group = pod_groups_.find(job);
       const auto asked = cancel_asked_.find(job);
-      if (party == parties_.end()) continue;
+      if (pod_group == pod_groups_.end()) continue;
       if (asked != cancel_asked_.end() && now_ < asked->second + options_.again_after) continue;
       cancel_asked_[job] = now_;
-      for (const std::string& uid : party->second.members) {
+      for (const std::string& uid : pod_group->second.members) {
         const auto pod = pods_.find(uid);
         if (pod == pods_.end() || pod->second.deleting) continue;
         Put(DeleteRequest(pod->second));
@@ -339,17 +342,17 @@ std::vector<RunRequest> KubeControl::Recover() {
       if (claim.guest) request.guest_memory = memory;
       if (!claim.limited && claim.memory_mib) request.expected_memory = memory;
     }
-    if (runs_.contains(id.job) || parties_.contains(id.job)) continue;
-    Party& party = parties_[id.job];
-    party.number = id.job;
-    party.told = true;
-    party.words = words;
-    party.owner = first.owner;
-    party.group = words.group.empty() ? "" : first.space + "/" + words.group;
-    party.name = party.group.empty() ? first.Name() : party.group;
+    if (runs_.contains(id.job) || pod_groups_.contains(id.job)) continue;
+    PodGroup& pod_group = pod_groups_[id.job];
+    pod_group.number = id.job;
+    pod_group.told = true;
+    pod_group.words = words;
+    pod_group.owner = first.owner;
+    pod_group.group = words.group.empty() ? "" : first.name_space + "/" + words.group;
+    pod_group.name = pod_group.group.empty() ? first.Name() : pod_group.group;
     for (const Member& member : run.members) {
-      party.members.push_back(member.uid);
-      party_of_[member.uid] = id.job;
+      pod_group.members.push_back(member.uid);
+      pod_group_of_[member.uid] = id.job;
       joins_.erase(member.uid);
     }
     run.step = Step::kBound;

@@ -127,8 +127,8 @@ TEST_F(KubeControlTest, S8_APodWhoseModelIsNotPredictedYetKeepsNobodyWaiting) {
   std::optional<core::Result<core::Needs>> predicted;
   options_ = [&](FakeKube& kube) {
     KubeControlOptions options = FakeKubeRunner::Options(kube);
-    options.predict = [&](const std::string& space, const auto&, const auto&) {
-      EXPECT_EQ(space, "team");
+    options.predict = [&](const std::string& name_space, const auto&, const auto&) {
+      EXPECT_EQ(name_space, "team");
       return predicted;
     };
     return options;

@@ -133,7 +133,7 @@ std::string ShapeOf(const KubePod& pod) {
   }
   add("r");
   for (const auto& [name, amount] : pod.requests) add(name), add(std::to_string(amount));
-  for (const std::string& claim : pod.claims) add(pod.space + "/" + claim);
+  for (const std::string& claim : pod.claims) add(pod.name_space + "/" + claim);
   return shape;
 }
 

@@ -373,9 +373,9 @@ Result<std::string> WithMaps(const std::vector<std::string>& spaces, const Watch
                              std::string pods) {
   if (spaces.empty()) return pods;
   std::string out;
-  for (const std::string& space : spaces) {
+  for (const std::string& name_space : spaces) {
     if (!out.empty()) out += "---\n";
-    out += WatcherMap(watcher, space);
+    out += WatcherMap(watcher, name_space);
   }
   if (!BeginsADocument(pods)) out += "---\n";
   out += pods;

@@ -33,12 +33,12 @@ std::string WatcherVolume(const WatcherContents& files) {
                      kWatcherName, fmt::join(items, ", "));
 }
 
-std::string WatcherMap(const WatcherContents& files, const std::string& space) {
+std::string WatcherMap(const WatcherContents& files, const std::string& name_space) {
   std::string out = fmt::format(
       "# The watcher of Sharewell, which pods with the annotation sharewell.io/watch run.\n"
       "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {}\n",
       kWatcherName);
-  if (!space.empty()) out += fmt::format("  namespace: {}\n", InQuotes(space));
+  if (!name_space.empty()) out += fmt::format("  namespace: {}\n", InQuotes(name_space));
   out += "data:\n";
   for (const auto& [path, contents] : files) {
     out += fmt::format("  {}: {}\n", KeyOf(path), InQuotes(contents));

@@ -18,7 +18,7 @@ inline constexpr std::string_view kWatcherFolder = "/sharewell-watcher";  // in 
 
 // What its volume has beside its name, as JSON without the brackets around it.
 std::string WatcherVolume(const WatcherContents& files);
-// The ConfigMap, as a YAML document. `space`: its namespace; empty: that of whoever applies it.
-std::string WatcherMap(const WatcherContents& files, const std::string& space);
+// The ConfigMap, as a YAML document. `name_space`: its own; empty: that of whoever applies it.
+std::string WatcherMap(const WatcherContents& files, const std::string& name_space);
 
 }  // namespace sharewell::engine

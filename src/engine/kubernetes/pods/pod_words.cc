@@ -176,7 +176,7 @@ bool KeepsPlace(const KubePod& pod, const PodWords& words) {
 
 ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
   ForeignJob foreign;
-  foreign.user = {pod.space, kKubeUid, kKubeUid, false};
+  foreign.user = {pod.name_space, kKubeUid, kKubeUid, false};
   foreign.submitted = pod.created;
   core::Submission& asked = foreign.asked;
   asked.name = words.group.empty() ? pod.name : words.group;

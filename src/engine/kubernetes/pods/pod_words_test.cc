@@ -16,7 +16,7 @@ KubePod PodWith(std::map<std::string, std::string> annotations) {
   KubePod pod;
   pod.uid = "u1";
   pod.name = "train";
-  pod.space = "team";
+  pod.name_space = "team";
   pod.version = "7";
   pod.owner = {"Job", "train", "o1"};
   pod.command = {"image"};
