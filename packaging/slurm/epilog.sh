@@ -9,7 +9,7 @@ settings="$(dirname "$0")/sharewell-slurm.conf"
 
 main() {
   [[ "$SLURM_JOB_ID" =~ ^[0-9]+$ ]] || return 0
-  rm -f "$STEPS_FOLDER/$SLURM_JOB_ID" "$STEPS_FOLDER/$SLURM_JOB_ID.watch"
+  rm -f "$STEPS_FOLDER/$SLURM_JOB_ID" "$STEPS_FOLDER/$SLURM_JOB_ID.watch" "$MPS_FOLDER/places/$SLURM_JOB_ID"
   local mine="$MPS_FOLDER/jobs/$SLURM_JOB_ID" pipe
   [ -f "$mine" ] || return 0
   exec 9>"$MPS_FOLDER/lock"

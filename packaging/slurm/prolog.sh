@@ -16,7 +16,8 @@ say() {
 }
 
 # The word `put=` of our note, asked for as the one field that only admins write: in all that Slurm has to say of a job,
-# its name, its folder or its container could pass for a note.
+# its name, its folder or its container could pass for a note. It is asked for once a job and node: TaskProlog, which
+# runs before each of perhaps thousands of tasks, reads it from the file that is left below.
 put_of_note() {
   timeout "$ANSWER_SECONDS" squeue -h -a -j "$SLURM_JOB_ID" -O 'JobID:24,admin_comment:65536' 2>/dev/null |
     sed -nE "s/^$SLURM_JOB_ID +[\"']?sharewell1 ask=[^ \"']* put=([^ \"']+).*/put=\1/p" | head -n 1
@@ -25,8 +26,11 @@ put_of_note() {
 main() {
   [[ "$SLURM_JOB_ID" =~ ^[0-9]+$ && "$SLURM_JOB_UID" =~ ^[0-9]+$ ]] || return 0
   local put
+  mkdir -p -m 755 "$MPS_FOLDER" "$MPS_FOLDER/places" # that it is there tells TaskProlog that this prolog leaves files
+  rm -f "$MPS_FOLDER/places/$SLURM_JOB_ID"
   put=$(put_of_note)
   [ -n "$put" ] || return 0 # not one of ours, or slurmctld does not answer: then the job runs without MPS
+  echo "$put" >"$MPS_FOLDER/places/$SLURM_JOB_ID" || say "its tasks do not learn what they may use of their GPUs"
   # The folder is root's, so that nobody can put anything else in a file's place. New files for each run.
   mkdir -p -m 755 "$STEPS_FOLDER"
   if [ -n "$(find "$STEPS_FOLDER" -maxdepth 0 -type d -user "$EUID" ! -perm /022 2>/dev/null)" ]; then
@@ -53,7 +57,7 @@ main() {
   if "$MPS_CONTROL" --help 2>&1 </dev/null | grep -q -- --multiuser-server; then
     who=all flags=(--multiuser-server)
   fi
-  mkdir -p -m 755 "$MPS_FOLDER" "$MPS_FOLDER/jobs"
+  mkdir -p -m 755 "$MPS_FOLDER/jobs"
   exec 9>"$MPS_FOLDER/lock"
   flock -w 20 9 || { say "another prolog holds $MPS_FOLDER/lock for 20 s"; return 0; }
   local pipe="$MPS_FOLDER/$who"

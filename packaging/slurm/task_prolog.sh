@@ -10,11 +10,15 @@ settings="$(dirname "$0")/sharewell-slurm.conf"
 [ -r "$settings" ] && . "$settings"
 
 [[ "$SLURM_JOB_ID" =~ ^[0-9]+$ ]] || exit 0
-# The user's own settings of squeue would change what it prints.
-unset "${!SQUEUE_@}"
-# The note, asked for as the one field that only admins write (see prolog.sh).
-put=$(timeout "$ANSWER_SECONDS" squeue -h -a -j "$SLURM_JOB_ID" -O 'JobID:24,admin_comment:65536' 2>/dev/null |
-  sed -nE "s/^$SLURM_JOB_ID +[\"']?sharewell1 ask=[^ \"']* put=([^ \"']+).*/put=\1/p" | head -n 1)
+# The prolog left what the note says; where it left nothing, the job is none of ours. One of before that is still on the
+# node leaves no files: then it is asked for (see prolog.sh).
+if [ -d "$MPS_FOLDER/places" ]; then
+  put=$(cat "$MPS_FOLDER/places/$SLURM_JOB_ID" 2>/dev/null)
+else
+  unset "${!SQUEUE_@}" # the user's own settings would change what it prints
+  put=$(timeout "$ANSWER_SECONDS" squeue -h -a -j "$SLURM_JOB_ID" -O 'JobID:24,admin_comment:65536' 2>/dev/null |
+    sed -nE "s/^$SLURM_JOB_ID +[\"']?sharewell1 ask=[^ \"']* put=([^ \"']+).*/put=\1/p" | head -n 1)
+fi
 [ -n "$put" ] || exit 0
 
 # The job has shards, not the GPUs that it had asked for: srun in its script would ask for those again, and be refused.

@@ -107,6 +107,28 @@ class Watched(ServeTest):
         self.cluster.wait_job(number, "COMPLETED")
         self.assertEqual(self.cluster.output(number), f"pipe={self.steps}/{number}.watch path={packaged} end\n")
 
+    def test_s14_no_task_asks_slurmctld(self):
+        """What the note says is asked for once a job and node. Thousands of tasks would be thousands of calls, of other partitions too."""
+        folder = self.cluster.folder / "counting"
+        folder.mkdir()
+        (folder / "squeue").write_text(f'#!/bin/bash\necho "$@" >>{folder}/calls\nexec {shutil.which("squeue")} "$@"\n', encoding="utf-8")
+        (folder / "squeue").chmod(0o755)
+        (folder / "calls").touch()
+        (folder / "calls").chmod(0o666)
+        folder.chmod(0o755)
+        settings = self.cluster.folder / "etc/sharewell-slurm.conf"
+        before = settings.read_text(encoding="utf-8")
+        self.addCleanup(settings.write_text, before, encoding="utf-8")
+        settings.write_text(f"{before}export PATH={folder}:$PATH\n", encoding="utf-8")
+        number = self.submit("--gres=gpu:1", "-n4", script="srun -n4 bash -c 'echo gpu=$CUDA_VISIBLE_DEVICES'; srun -n4 true")
+        plain = self.submit("-n4", script="srun -n4 true")
+        self.cluster.wait_job(number, "COMPLETED")
+        self.cluster.wait_job(plain, "COMPLETED")
+        self.assertEqual(self.cluster.output(number), "gpu=0\n" * 4)
+        calls = [line for line in (folder / "calls").read_text(encoding="utf-8").splitlines() if "admin_comment" in line]
+        self.assertEqual(len(calls), 2, calls)
+        self.cluster.wait_until(lambda: not list((self.cluster.folder / "mps/places").iterdir()), "the epilog left a file")
+
     def test_nonsense_is_said_and_costs_nothing(self):
         number = self.submit("--gres=gpu:1", script='printf "+2\\ngarbage\\n+x\\ndoc 1 0 1 {\\"sharewell_step\\":\\"many\\"}\\n" >> $SHAREWELL_WATCH_PIPE\n'
                              'head -c 4000000 /dev/urandom | tr -d "\\n" >> $SHAREWELL_WATCH_PIPE; printf "\\n+3\\n" >> $SHAREWELL_WATCH_PIPE; sleep 300')

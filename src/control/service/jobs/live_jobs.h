@@ -35,6 +35,7 @@ struct LiveJob {
   // comes back there, it comes as another one.
   bool queue_anew = false;
   bool noted_alone = false;           // its note says why it starts alone (GpuBreakers)
+  bool noted_refused = false;         // its note says why its last start was refused
   bool withdrawn = false;             // its manager, or somebody there, has taken it away
   std::optional<core::Reason> waits;  // why, as the policy said last
   core::Seconds limit_told;           // of record.limit_extended, what the runner knows

@@ -54,6 +54,7 @@ void RunKeeper::Hear(const engine::RunStarted& event) {
   TakeCores(*job, event);
   if (record.phase != Phase::kStarting || record.paused) return;  // it ran before this server did
   record.phase = Phase::kRunning;
+  if (std::exchange(job->noted_refused, false)) record.note.clear();
   record.resumed = parts_.journal.Wall();
   if (!record.started) {
     record.started = record.resumed;
@@ -139,6 +140,7 @@ void RunKeeper::TakeEnd(const engine::Ended& end) {
   if (record.phase == Phase::kFinished && !record.asked.terminal) {
     told_.Ended(record, parts_.paces.LearnRun(*job));
   }
+  job->noted_refused = end.end.refused && record.phase == Phase::kWaiting;
   if (record.phase == Phase::kWaiting && job->id.valid() &&
       (record.evicted >= core::kEvictionsAlone || end.end.fall ||
        std::exchange(job->queue_anew, false))) {

@@ -77,6 +77,20 @@ std::vector<std::string> SlotsBefore(const SlurmJob& job, const std::optional<Jo
   return {slots.begin(), slots.end()};
 }
 
+// Slurm cannot change the shards of what runs. So a job that others may join later leaves them
+// some, whatever turns out of it: by the memory that it is believed to need, else half of what is
+// there. Whether their memory fits together is for the plan to say, which learns of it while they
+// run.
+int ShardsWanted(const RunRequest& request, core::Bytes memory, int left) {
+  if (!request.shares) return kShardsOfGpu;
+  if (!request.expected_memory || request.guest_memory || memory.value <= 0) {
+    return (left + 1) / 2;
+  }
+  const core::Bytes most =
+      request.gpu_memory ? std::min(*request.gpu_memory, memory) : *request.expected_memory;
+  return std::clamp(static_cast<int>(std::ceil(most / memory * kShardsOfGpu)), 1, kShardsOfGpu);
+}
+
 }  // namespace
 
 Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
@@ -133,25 +147,15 @@ Result<JobNote::Put> PutOf(const RunRequest& request, const SlurmJob& job,
           slot, on.node);
     }
   }
-  put.shards = kShardsOfGpu;
-  const bool sized = request.expected_memory || request.guest_memory;
-  if (request.shares && sized && memory.value > 0) {
-    const core::Bytes most =
-        request.gpu_memory ? std::min(*request.gpu_memory, memory) : *request.expected_memory;
-    put.shards =
-        std::clamp(static_cast<int>(std::ceil(most / memory * kShardsOfGpu)), 1, kShardsOfGpu);
-  }
   int left = kShardsOfGpu;
   for (const JobNote::OnNode& on : put.nodes) {
     for (const std::string& slot : on.slots) left = std::min(left, free_of(on.node, slot));
   }
-  // Each figure is rounded up, and what fits together by its bytes may be a few too many.
-  constexpr int kRoundedUp = 3;
-  if (put.shards > left + kRoundedUp || left <= 0) {
+  put.shards = std::min(ShardsWanted(request, memory, left), left);
+  if (left <= 0 || (!request.shares && left < kShardsOfGpu)) {
     return core::FailedError("{} of {} shards of its GPU are free, and it needs {}", left,
-                             kShardsOfGpu, put.shards);
+                             kShardsOfGpu, request.shares ? 1 : kShardsOfGpu);
   }
-  put.shards = std::min(put.shards, left);
   if (request.thread_share) {
     put.sm_percent = std::clamp(static_cast<int>(std::lround(*request.thread_share * 100)), 1, 100);
   }

@@ -17,7 +17,9 @@
 
 namespace sharewell::engine {
 
-constexpr int kShardsOfGpu = 100;  // they stand for its memory
+// They stand for its memory: a job that shares its GPU has as many as it is believed to need, or
+// half of what is free where that is not known; one that does not has all.
+constexpr int kShardsOfGpu = 100;
 
 // "17", or "12_3" of an array, whose other tasks an update of "12" would change too.
 std::string SlurmName(const SlurmJob& job);

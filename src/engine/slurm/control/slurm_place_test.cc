@@ -6,6 +6,7 @@ namespace sharewell::engine {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // Seen with 22.05: even a new comment gave such a job its priority back, and it started.
 TEST(SlurmPlace, AJobThatSlurmHoldsForItsConstraintsIsHeldBeforeItIsChanged) {
@@ -21,6 +22,29 @@ TEST(SlurmPlace, AJobThatSlurmHoldsForItsConstraintsIsHeldBeforeItIsChanged) {
   EXPECT_EQ(lines->front(), "uhold 8");
   job.reason = "JobHeldUser";
   EXPECT_THAT(ClearLines(job), ElementsAre("update JobId=8 TresPerNode="));
+}
+
+// Slurm cannot change the shards of what runs: what has all of them nobody can ever join, as was
+// seen on an H200 with two users who told nothing.
+TEST(SlurmPlace, AJobThatOthersMayJoinLeavesThemShards) {
+  const auto put = [](RunRequest request, int free) {
+    request.nodes = {"n2"};
+    request.gpus = {{0, "n2/g0", "H200"}};
+    SlurmJob job;
+    return PutOf(request, job, std::nullopt, {{"n2/g0", free}}, core::GiB(100));
+  };
+  RunRequest unknown, guest, known, alone;
+  unknown.shares = guest.shares = known.shares = true;
+  guest.guest_memory = guest.gpu_memory = core::GiB(97);
+  known.expected_memory = core::GiB(60);
+  EXPECT_EQ(put(unknown, 100)->shards, 50);
+  EXPECT_EQ(put(guest, 50)->shards, 25);
+  EXPECT_EQ(put(guest, 1)->shards, 1);
+  EXPECT_EQ(put(known, 100)->shards, 60) << "by the memory that it needs";
+  EXPECT_EQ(put(known, 25)->shards, 25) << "what is there: the plan knows that its memory fits";
+  EXPECT_EQ(put(alone, 100)->shards, 100);
+  EXPECT_THAT(put(alone, 99).error().message, HasSubstr("99 of 100 shards of its GPU are free"));
+  EXPECT_FALSE(put(known, 0));
 }
 
 }  // namespace
