@@ -85,6 +85,17 @@ class Watched(ServeTest):
         self.assertEqual(self.cluster.output(first), "")
         self.cluster.wait_until(lambda: not list(self.steps.glob("*.watch")), "the epilog left files")
 
+    def test_a_third_of_which_nothing_is_known_joins_one_that_has_told_its_step(self):
+        """Slurm cannot take shards from a job that runs: what has all of them nobody could ever join."""
+        numbers = [self.train(f"--job-name=of-{i}") for i in range(3)]
+        self.cluster.wait_job(numbers[2], "RUNNING")
+        note = self.cluster.job(numbers[2])["AdminComment"]
+        self.assertRegex(note, r"shards:25,sm:\d+,cores:\d+,mem:\d+,guest")
+        self.assertEqual([self.cluster.job(number)["JobState"] for number in numbers], ["RUNNING"] * 3)
+        for number in numbers[:2]:
+            self.assertIn("shards:50,sm:100", self.cluster.job(number)["AdminComment"])
+        self.enough(*numbers)
+
     def test_what_a_job_has_in_its_environment(self):
         """It keeps its own PYTHONPATH, tasks beside the first are not watched, and SHAREWELL_WATCH=0 is respected."""
         env = {"PYTHONPATH": "/mine:/too"}

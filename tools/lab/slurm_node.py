@@ -3,10 +3,11 @@
 
     sudo SHAREWELL=build/release/sharewell tools/lab/slurm_node.py OUT.json --device /dev/nvidia0 [--users ann,ben]
 
-1. Each user's script runs once: nothing is known of it until its watcher tells a step.
-2. Both run again: they are known by their script, and share the GPU under MPS. What their environment says, how many SMs they see, their pace.
+1. The first user's script runs: nothing is known of it until its watcher tells a step.
+2. The second user's comes beside it. What their environment says, how many SMs they see, their pace.
 3. A program beside them takes GPU memory until it is refused: its limit holds.
 4. A large network that is said to be a small one comes beside them, and is evicted.
+5. Both scripts again: they are known, and start at once.
 
 Needs root, Slurm and munge. Without --device it runs on made-up GPUs, to rehearse it: nothing is shared then. About five minutes.
 """
@@ -135,34 +136,36 @@ class Sitting:
         text = self.script("text.sh", f"{python} {scripts}/lstm.py --hidden 256 --layers 2 --batch 32 --steps $(cat {self.out}/steps)", sees)
         table = self.script("table.sh", f"{python} {scripts}/tabular.py --hidden 1024 --layers 4 --batch 1024 --workers 0 --lr 0.001 --steps $(cat {self.out}/steps)0", sees)
         # 1. Nothing is known.
-        (self.out / "steps").write_text("1200", encoding="ascii")
+        (self.out / "steps").write_text("30000", encoding="ascii")
         first = self.submit(ann, text)
         self.wait(first, lambda job: job.get("told"), "its watcher has told a step", 60)
-        other = self.submit(ben, table)
-        self.wait(other, lambda job: job["phase"] == "running", "the second runs", 60)
-        self.look("unknown", first, other)
-        self.wait_over(first, 60)
-        self.wait_over(other, 60)
-        # 2. Both again.
-        (self.out / "steps").write_text("30000", encoding="ascii")
-        long = [self.submit(ann, text), self.submit(ben, table)]
-        for number in long:
-            self.wait(number, lambda job: job["phase"] == "running" and job.get("steps_per_second"), "it runs and its pace is known", 90)
-        time.sleep(20)
-        self.look("sharing", *long)
+        self.wait(first, lambda job: job.get("slowdown"), "its pace alone is known", 40)
+        self.look("alone", first)
+        # 2. Another one comes.
+        second = self.submit(ben, table)
+        self.wait(second, lambda job: job.get("told") and job.get("steps_per_second"), "it shares, and has told a step", 60)
+        time.sleep(12)
+        self.look("sharing", first, second)
         # 3. Memory.
-        said = f"sharewell model={self.small} batch=2 gpu_memory=4GB"
-        hog = self.submit(ben, self.script("hog.sh", f"{python} {scripts}/hog.py"), comment=said)
+        hog = self.submit(ben, self.script("hog.sh", f"{python} {scripts}/hog.py"), comment=f"sharewell model={self.small} batch=2 gpu_memory=4GB")
         self.wait_over(hog, 60)
         self.look("memory", hog)
-        # 4. A lie.
+        # 4. A network is said to be a smaller one.
         big = self.script("big.sh", f"{python} {scripts}/classifier.py --arch resnet50 --batch 256 --workers 3 --lr 0.1 --steps 100000", sees)
         liar = self.submit(ben, big, comment=f"sharewell model={self.small} batch=2 sm_share=100")
-        self.wait(liar, lambda job: job["phase"] == "running", "it runs beside them", 60)
-        self.wait(liar, lambda job: (job.get("evicted") or 0) > 0 or job["phase"] == "waiting", "it was evicted", 150)
-        self.look("evicted", liar, *long)
-        self.cluster.run("scancel", *long, liar)
-        time.sleep(3)
+        self.wait(liar, lambda job: job["phase"] == "running", "it runs beside them", 40)
+        self.wait(liar, lambda job: (job.get("evicted") or 0) > 0, "it was evicted", 100)
+        self.look("evicted", liar, first, second)
+        self.cluster.run("scancel", first, second, liar)
+        for number in (first, second, liar):
+            self.wait_over(number, 20)
+        # 5. Both scripts again.
+        (self.out / "steps").write_text("900", encoding="ascii")
+        again = [self.submit(ann, text), self.submit(ben, table)]
+        self.wait(again[1], lambda job: job["phase"] == "running", "both run at once", 30)
+        self.look("again", *again)
+        for number in again:
+            self.wait_over(number, 40)
         self.found["outputs"] = {place.name: place.read_text(encoding="utf-8", errors="replace")[-6000:] for place in sorted(self.out.glob("*.out"))}
 
     def all(self):

@@ -200,7 +200,9 @@ void PaceWatch::EmitPace(const LiveJob& job, const core::Estimate& believed,
   if (!on.empty() && !believed.on.empty()) {
     pace.rate = believed.On(parts_.cluster.ModelOf(on.front())).rate;
   }
-  if (job.record.asked.gpus > 0) pace.gpu_memory = believed.gpu_memory_upper;
+  // What is assumed of a job that nobody knows is not what it is expected to need.
+  const bool known = believed.sources.gpu_memory != core::Source::kAssumed;
+  if (job.record.asked.gpus > 0 && known) pace.gpu_memory = believed.gpu_memory_upper;
   parts_.engine.SetPace(job.id, pace);
 }
 
