@@ -3,18 +3,24 @@
 -- 1. At submission it takes the GPU request out of the job and writes it into the job's AdminComment
 --    (`sharewell1 ask=gpus:2,model:V100`), so that the server can set any shards later: Slurm 22.05
 --    cannot turn a request for GPUs into one for shards. Then it holds the job (priority 0).
--- 2. It lets nobody but the server and root lift that hold, choose nodes or GPUs, or take the job out of
+-- 2. A job whose options Sharewell cannot carry out (why_plain) it leaves to plain Slurm as it is, with whole
+--    GPUs, not held: `sharewell1 plain=--gpu-bind`. The user is told so.
+-- 3. It lets nobody but the server and root lift that hold, choose nodes or GPUs, or take the job out of
 --    the partition; nor give GPUs to a job that has no note, or move one into a partition of ours:
---    it would run there without having been placed.
+--    it would run there without having been placed. A job that root releases before it was placed has the GPUs again
+--    that it had asked for.
 --
--- Jobs of other partitions are left as they are. Jobs of several components (heterogeneous jobs) that ask
--- for GPUs are refused: Slurm cannot hold and place their components one by one.
+-- Jobs of other partitions are left as they are, but for shards of our slots, which nobody may ask for by himself.
 -- sharewell-rules-2: by this word `sharewell slurm check` tells it from older ones, which users could go round.
 -- To take it back: remove lua from JobSubmitPlugins in slurm.conf, `scontrol reconfigure`, and release
 -- what is held with sharewell-watchdog --now.
 
 -- The partitions that Sharewell places jobs in; an empty list: all.
 local PARTITIONS = {} -- @PARTITIONS@
+-- Of their jobs, those that any of these lets in, and no others; empty: all. Such as { partition = { share = true },
+-- qos = { share = true }, account = { lab = true }, user = { ann = true }, comment = true }; comment: those whose
+-- comment begins with the word sharewell.
+local OPT_IN = {} -- @OPT_IN@
 -- Who may release and place jobs: root, and the user that `sharewell serve` runs as.
 local SCHEDULERS = { [0] = true } -- @SCHEDULERS@
 -- Also hold jobs that ask for no GPU, so that Sharewell places them beside training jobs.
@@ -40,6 +46,17 @@ local function is_ours(names, part_list)
     if PARTITIONS[name] then return true end
   end
   return false
+end
+
+-- Whether the job itself is let in: its user, account, QOS, partition or comment.
+local function is_let_in(job_desc)
+  if next(OPT_IN) == nil then return true end
+  local has = { user = job_desc.user_name, account = job_desc.account or job_desc.default_account,
+                qos = job_desc.qos or job_desc.default_qos, partition = job_desc.partition }
+  for name, value in pairs(has) do
+    if OPT_IN[name] and OPT_IN[name][value] then return true end
+  end
+  return OPT_IN.comment == true and (job_desc.comment or ""):match("^%s*[\"']?sharewell%f[^%w_]") ~= nil
 end
 
 local function is_gpu(tres)
@@ -68,71 +85,171 @@ end
 -- The fields that a job asks for GPUs in.
 local GPU_FIELDS = { "tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket" }
 
+-- The GPUs among what one field asks for.
+local function gpus_in(value)
+  local gpus = {}
+  for tres in (value or ""):gmatch("[^,]+") do
+    if is_gpu(tres) then gpus[#gpus + 1] = tres end
+  end
+  return gpus
+end
+
 local function has_gpus(job)
   for _, field in ipairs(GPU_FIELDS) do
-    for tres in (job[field] or ""):gmatch("[^,]+") do
-      if is_gpu(tres) then return true end
+    if gpus_in(job[field])[1] then return true end
+  end
+  return number(job.ntasks_per_gpu, 0) > 0
+end
+
+-- Shards of our slots, as the server alone sets them.
+local function has_slots(job)
+  for _, field in ipairs(GPU_FIELDS) do
+    if (job[field] or ""):find("shard[:=]g%d") then return true end
+  end
+  return false
+end
+
+-- Puts something else in the place of each GPU of a field; nil: nothing.
+local function put_gpus(job_desc, field, other)
+  local value = job_desc[field]
+  if not gpus_in(value)[1] then return end
+  local kept = {}
+  for tres in value:gmatch("[^,]+") do
+    -- 24.11 writes "cpu=2" into tres_per_task for `-c 2`: that part stays.
+    kept[#kept + 1] = not is_gpu(tres) and tres or other(tres)
+  end
+  job_desc[field] = table.concat(kept, ",")
+end
+
+-- A feature that slurm.conf, beside this file, has for that word, however it is written; nil: none.
+local function feature_of(model)
+  local folder = debug.getinfo(1, "S").source:match("^@(.*/)")
+  local file = folder and io.open(folder .. "slurm.conf")
+  local found
+  for line in (file and file:lines() or function() return nil end) do
+    local words = not line:match("^%s*#") and line:match("[Ff]eatures?=\"?([^%s\"]+)") or ""
+    for word in words:gmatch("[^,]+") do
+      if word:lower() == model:lower() then found = word end
+    end
+  end
+  if file then file:close() end
+  return found
+end
+
+local function add_feature(job_desc, features, feature)
+  if features and features:find("[^%w_.&-]") then features = "(" .. features .. ")" end
+  job_desc.features = (features or "") ~= "" and features .. "&" .. feature or feature
+end
+
+-- Why plain Slurm has to run it: an option that says more of the GPUs than how many a job has, or that nobody but
+-- Slurm can carry out. Absent: Sharewell can place it.
+local function why_plain(job_desc)
+  if number(job_desc.het_job_offset, nil) ~= nil then return "heterogeneous" end
+  if (job_desc.partition or ""):find(",", 1, true) then return "several-partitions" end
+  for field, option in pairs({ tres_bind = "--gpu-bind", tres_freq = "--gpu-freq", cpus_per_tres = "--cpus-per-gpu",
+                               mem_per_tres = "--mem-per-gpu" }) do
+    if (job_desc[field] or "") ~= "" then return option end
+  end
+  if number(job_desc.ntasks_per_gpu, 0) > 0 then return "--ntasks-per-gpu" end
+  if gpus_in(job_desc.tres_per_socket)[1] then return "--gpus-per-socket" end
+  -- Each task is shown its own GPUs.
+  if gpus_in(job_desc.tres_per_task)[1] and number(job_desc.num_tasks, 1) ~= 1 then return "--gpus-per-task" end
+  return nil
+end
+
+-- Whether a step of the script asks for GPUs (srun --gres=gpu:1): a placed job has shards and no GPUs for it. Options
+-- end with the first word that is neither one nor may be the value of one.
+local MOST_OF_SCRIPT = 65536
+local function steps_ask(script)
+  for line in script:sub(1, MOST_OF_SCRIPT):gsub("\\\n", " "):gmatch("[^\n]+") do
+    local options = not line:match("^%s*#") and line:match("%f[%w_]srun(%s.*)")
+    local before = "-"
+    for word in (options or ""):gmatch("%S+") do
+      local is_option = word:sub(1, 1) == "-"
+      if not is_option and before:sub(1, 1) ~= "-" then break end
+      if word:match("^%-%-[%w-]*gpu") or word:match("^%-G") or (is_option and word:match("^%-%-gres=.*gpu")) or
+         (before == "--gres" and word:match("gpu")) then
+        return true
+      end
+      before = word
     end
   end
   return false
 end
 
--- Takes the GPUs out of one field of the job: what was taken, and how many times the job has it.
-local function take(job_desc, field)
-  local value = job_desc[field]
-  if value == nil or value == "" then return {} end
-  local taken, kept = {}, {}
-  for tres in value:gmatch("[^,]+") do
-    local list = is_gpu(tres) and taken or kept
-    list[#list + 1] = tres
+-- Tells scripts apart that have no path: 16 digits of what it says. Not for who would forge one: what a user's jobs
+-- teach counts for that user.
+local function digest(script)
+  local low, high = #script % 65536, 7
+  for at = 1, math.min(#script, MOST_OF_SCRIPT) do
+    local byte = script:byte(at)
+    low, high = (low * 257 + byte) % 4294967291, (high * 8191 + byte) % 4294967279
   end
-  -- 24.11 writes "cpu=2" into tres_per_task for `-c 2`: that part stays.
-  if #taken > 0 then job_desc[field] = table.concat(kept, ",") end
-  return taken
+  return string.format("%08x%08x", high, low)
 end
 
+-- The note of what it asks for; or nil, and why none can say it.
 local function note_of(job_desc)
-  local nodes = number(job_desc.min_nodes, 1)
-  if nodes < 1 then nodes = 1 end
-  local tasks = number(job_desc.num_tasks, nodes)
+  local nodes = math.max(number(job_desc.min_nodes, 1), 1)
   -- With --exclusive Slurm gives a job all GPUs of its nodes, asked for or not.
-  local gpus, model, exclusive, unclear, asked = 0, nil, job_desc.shared == 0, nil, job_desc.shared == 0
-  local times = { tres_per_job = 1, tres_per_node = nodes, tres_per_task = tasks }
+  local model, exclusive, counts = nil, job_desc.shared == 0, {}
   for _, field in ipairs(GPU_FIELDS) do
-    local in_field = 0
-    for _, tres in ipairs(take(job_desc, field)) do
-      asked = true
+    for _, tres in ipairs(gpus_in(job_desc[field])) do
       local kind, its_model, count = parts_of(tres)
-      if kind == nil or times[field] == nil or (model and its_model and model ~= its_model) then
-        unclear = tres:gsub("^gres[:/]", "")
-      else
-        model = model or its_model
-        if kind ~= "gpu" then
-          -- Shards are hundredths of a GPU.
-          if count > 99 then exclusive = true end
-          count = math.ceil(count / 100)
-        end
-        in_field = in_field + count * times[field]
+      if kind == nil then return nil, "unknown-gres" end
+      if model and its_model and model ~= its_model then return nil, "several-models" end
+      model = model or its_model
+      if kind ~= "gpu" then
+        -- Shards are hundredths of a GPU.
+        if count > 99 then exclusive = true end
+        count = math.ceil(count / 100)
       end
+      counts[field] = (counts[field] or 0) + count
     end
-    -- --gpus and --gpus-per-node say the same twice.
-    if in_field > gpus then gpus = in_field end
   end
-  -- `-n4 --ntasks-per-gpu=2` asks for two GPUs without naming any.
-  local per_gpu = number(job_desc.ntasks_per_gpu, 0)
-  if per_gpu > 0 then
-    asked = true
-    if gpus == 0 and unclear == nil then gpus = math.ceil(tasks / per_gpu) end
-    job_desc.ntasks_per_gpu = NO_VAL16
+  local of_node = counts.tres_per_node or counts.tres_per_task -- of one task
+  local gpus = counts.tres_per_job or (of_node or 0) * nodes
+  if counts.tres_per_job and (gpus % nodes ~= 0 or (of_node and of_node * nodes ~= gpus)) then
+    return nil, "uneven-gpus"
   end
+  -- A job without GPUs is placed on one node.
+  if gpus == 0 and nodes > 1 then return nil, "several-nodes-without-gpus" end
   local ask = string.format("ask=gpus:%d", gpus)
   if model then ask = ask .. ",model:" .. model end
   if exclusive then ask = ask .. ",exclusive" end
   if job_desc.priority == 0 then ask = ask .. ",held" end -- sbatch --hold: `sharewell release` lets it go
-  if unclear then
-    ask = ask .. ",gres:" .. unclear:gsub("[^%w_.%-]", function(c) return string.format("%%%02X", c:byte()) end)
+  if counts.tres_per_job and not of_node then ask = ask .. ",anywhere" end -- of the whole job, on any nodes
+  if job_desc.script and number(job_desc.argc, 0) == 0 then ask = ask .. ",script:" .. digest(job_desc.script) end
+  return "sharewell1 " .. ask
+end
+
+-- By these srun in a script asks for what its job did.
+local WORDS_OF_STEPS = { "SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET" }
+
+-- On our nodes a GPU's model is a feature, and its type is a slot. What it did: the feature, or nil.
+local function models_as_features(job_desc)
+  local model
+  for _, field in ipairs(GPU_FIELDS) do
+    for _, tres in ipairs(gpus_in(job_desc[field])) do
+      local kind, its_model = parts_of(tres)
+      if kind == nil or (model and its_model and model ~= its_model) then return end -- Slurm has the answer
+      model = model or its_model
+    end
   end
-  return "sharewell1 " .. ask, asked
+  local feature = model and feature_of(model)
+  if feature == nil then return end -- there it may be a type as well
+  for _, field in ipairs(GPU_FIELDS) do
+    put_gpus(job_desc, field, function(tres)
+      local kind, its_model, count = parts_of(tres)
+      return its_model and string.format("%s%s:%d", tres:match("^gres[:/]") or "", kind, count) or tres
+    end)
+  end
+  for _, name in ipairs(job_desc.script and WORDS_OF_STEPS or {}) do
+    local count = (job_desc.environment[name] or ""):match("^[^:,]+:(%d+)$")
+    if count then job_desc.environment[name] = count end
+  end
+  add_feature(job_desc, job_desc.features, feature)
+  return feature
 end
 
 -- Where the server reads what `scontrol show job` prints, a note stands between texts of the user's: none of these may
@@ -151,27 +268,47 @@ local function pretends(job_desc)
   return nil
 end
 
--- srun and salloc work like sbatch: they wait for their nodes until the job is placed.
+-- It runs by plain Slurm, as it is.
+local function leave_plain(job_desc, why)
+  local model = models_as_features(job_desc)
+  if model and job_desc.script == nil then
+    slurm.log_user("sharewell: the steps of this job would ask for GPUs of type %s, which is a feature here: " ..
+                   "use --constraint=%s in its place", model, model)
+    return slurm.ERROR
+  end
+  if why == nil then return slurm.SUCCESS end
+  job_desc.admin_comment = "sharewell1 plain=" .. why
+  slurm.log_user("sharewell: plain Slurm places this job, with whole GPUs (%s; see docs/slurm.md)", why)
+  return slurm.SUCCESS
+end
+
+-- salloc works like sbatch: it waits for its nodes until the job is placed.
 function slurm_job_submit(job_desc, part_list, submit_uid)
+  if has_slots(job_desc) and not SCHEDULERS[submit_uid] then
+    slurm.log_user("sharewell: shards of slots (g0, g1, ...) are given by Sharewell: ask for GPUs (--gres=gpu:1)")
+    return slurm.ERROR
+  end
   if not is_ours(job_desc.partition, part_list) then return slurm.SUCCESS end
   local forged = pretends(job_desc)
   if forged then
     slurm.log_user("sharewell: the job's %s may not contain AdminComment=", forged)
     return slurm.ERROR
   end
-  local note, asked = note_of(job_desc)
-  if number(job_desc.het_job_offset, nil) ~= nil then
-    if not asked then return slurm.SUCCESS end
-    slurm.log_user("sharewell: a heterogeneous job can neither ask for GPUs nor for whole nodes in this partition: " ..
-                   "submit its components as jobs of their own, or use a partition that Sharewell does not place")
-    return slurm.ERROR
+  local asks = has_gpus(job_desc) or job_desc.shared == 0
+  if not asks and not HOLD_CPU_JOBS then return slurm.SUCCESS end
+  if not is_let_in(job_desc) then return leave_plain(job_desc) end
+  local why = why_plain(job_desc)
+  -- srun by itself: its step would ask for the GPUs that the job had asked for.
+  local is_srun = job_desc.script == nil and number(job_desc.argc, 0) > 0
+  if not why and asks and (is_srun or steps_ask(job_desc.script or "")) then why = "srun-asks-for-gpus" end
+  local note, problem
+  if not why then
+    note, problem = note_of(job_desc)
+    why = problem
   end
-  if not asked and not HOLD_CPU_JOBS then return slurm.SUCCESS end
-  -- A job without GPUs is placed on one node.
-  if job_desc.shared == 0 and note:find("ask=gpus:0,", 1, true) and number(job_desc.min_nodes, 1) > 1 then
-    slurm.log_user("sharewell: --exclusive on several nodes gives a job all GPUs of theirs: ask for GPUs with it " ..
-                   "(--gres=gpu:1), so that it is placed, or use a partition that Sharewell does not place")
-    return slurm.ERROR
+  if why then return leave_plain(job_desc, asks and why or nil) end
+  for _, field in ipairs(GPU_FIELDS) do
+    put_gpus(job_desc, field, function() return nil end)
   end
   job_desc.admin_comment = note
   job_desc.priority = 0
@@ -186,14 +323,15 @@ local function refuse(job_rec, uid, what)
   return slurm.ERROR
 end
 
--- A job that Sharewell never held, and so never places: it may have no GPUs in a partition of ours.
+-- A job that Sharewell never places: in a partition of ours it may have no other GPUs than it was submitted with.
 local function modify_stranger(job_desc, job_rec, part_list, uid)
   local partition = job_desc.partition
   if partition == nil or partition == "" then partition = job_rec.partition end
+  if has_slots(job_desc) then return refuse(job_rec, uid, "shards") end
   if not is_ours(partition, part_list) then return slurm.SUCCESS end
   local forged = pretends(job_desc)
   if forged then return refuse(job_rec, uid, forged) end
-  if has_gpus(job_desc) or number(job_desc.ntasks_per_gpu, 0) > 0 then
+  if has_gpus(job_desc) then
     slurm.log_info("sharewell: user %d may not give GPUs to job %d, which was submitted without: submit it with them",
                    uid, job_rec.job_id)
     return slurm.ERROR
@@ -207,22 +345,67 @@ local function modify_stranger(job_desc, job_rec, part_list, uid)
   return slurm.ERROR
 end
 
+-- The slots of a place, put=1,n2:g0+g1/n3:g0+g1,shards:40,kept:g2, as GRES: "shard:g0:40,shard:g1:40,shard:g2:1".
+local function gres_of(put, whole_nodes)
+  local gres, plain, shards = {}, 0, put:match(",shards:(%d+)") or "100"
+  for slot in (put:match("^%d+,[^,:/]+:([^,/]+)") or ""):gmatch("[^+]+") do
+    if slot:match("^gpu%d+$") then
+      plain = plain + 1
+    else
+      gres[#gres + 1] = whole_nodes and "gpu:" .. slot .. ":1" or "shard:" .. slot .. ":" .. shards
+    end
+  end
+  if plain > 0 then return "gpu:" .. plain end
+  for slot in (put:match(",kept:([^,]+)") or ""):gmatch("[^+]+") do gres[#gres + 1] = "shard:" .. slot .. ":1" end
+  return table.concat(gres, ",")
+end
+
+-- Whoever releases a job that has no GPUs of ours lets it go to plain Slurm: it has again what it asked for, or the
+-- place that it had last (slurmctld 22.05 dies of a start without shards that a job once had). The server releases
+-- none that it has not placed.
+local function give_back(job_desc, job_rec, note)
+  local ask, put = note:match(" ask=(%S+)"), note:match(" put=([^%s\"']+)")
+  local gpus = tonumber((ask or ""):match("^gpus:(%d+)"))
+  if gpus == nil or gpus == 0 or has_gpus(job_rec) or has_gpus(job_desc) then return end
+  local model = ask:match(",model:([%w_.-]+)")
+  local nodes = math.max(number(job_rec.min_nodes, 1), 1)
+  if put then
+    job_desc.gres = gres_of(put, ask:find(",exclusive", 1, true))
+  else
+    local feature = model and feature_of(model)
+    local type = model and not feature and model .. ":" or ""
+    job_desc.gres = "gpu:" .. type .. math.ceil(gpus / nodes)
+    if ask:find(",anywhere", 1, true) then
+      -- Slurm's own word for a GRES: "gres:gpu" (22.05), "gres/gpu" (24.11).
+      job_desc.tres_per_job = (job_desc.tres_per_node:match("^gres[:/]") or "") .. "gpu:" .. type .. gpus
+      job_desc.tres_per_node = ""
+    end
+    if feature then add_feature(job_desc, job_rec.features, feature) end
+  end
+  job_desc.admin_comment = note:match("^[\"']?(.-)[\"']?%s*$") .. " plain=released"
+  slurm.log_info("sharewell: job %d was released without a place of ours: plain Slurm starts it", job_rec.job_id)
+end
+
+local function is_lifted(priority) return priority ~= nil and priority ~= NO_VAL and priority ~= 0 end
+
 function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
-  if SCHEDULERS[modify_uid] then return slurm.SUCCESS end
   local note = job_rec.admin_comment
-  if note == nil or not note:match("^[\"']?sharewell1 ") then
+  local is_noted = note ~= nil and note:match("^[\"']?sharewell1 ask=") ~= nil and not note:find(" plain=", 1, true)
+  if SCHEDULERS[modify_uid] then
+    if is_noted and job_rec.priority == 0 and is_lifted(job_desc.priority) then give_back(job_desc, job_rec, note) end
+    return slurm.SUCCESS
+  end
+  if not is_noted then
     return modify_stranger(job_desc, job_rec, part_list, modify_uid)
   end
   local forged = pretends(job_desc)
   if forged then return refuse(job_rec, modify_uid, forged) end
-  local priority = job_desc.priority
-  if priority ~= nil and priority ~= NO_VAL and priority ~= 0 then
-    return refuse(job_rec, modify_uid, "the hold")
-  end
+  if is_lifted(job_desc.priority) then return refuse(job_rec, modify_uid, "the hold") end
   -- With priority/basic a new Nice lifts the hold too (seen in 22.05: priority 0 became 2).
   if job_desc.nice ~= nil and job_desc.nice ~= NO_VAL then return refuse(job_rec, modify_uid, "nice") end
-  for _, field in ipairs({ "tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket", "req_nodes",
-                           "admin_comment", "partition" }) do
+  if job_desc.shared == 0 then return refuse(job_rec, modify_uid, "whether it has whole nodes") end
+  for _, field in ipairs({ "tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket", "cpus_per_tres",
+                           "mem_per_tres", "req_nodes", "admin_comment", "partition" }) do
     if job_desc[field] ~= nil and job_desc[field] ~= "" and job_desc[field] ~= job_rec[field] then
       return refuse(job_rec, modify_uid, field)
     end

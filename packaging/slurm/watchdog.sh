@@ -1,7 +1,7 @@
 #!/bin/bash
 # Sharewell's watchdog, run by cron each minute as root or SlurmUser: when the server has been gone for ten minutes it
 # releases all jobs that wait for it to plain Slurm, each with the GPUs that it asked for. `--now` releases them at
-# once: the way back out. It touches no job that an admin holds, and none that Sharewell never held.
+# once: the way back out. It touches no job that its user or an admin holds, and none that Sharewell never held.
 #
 #   * * * * * root /etc/slurm/sharewell-watchdog
 HEARTBEAT=/var/lib/sharewell/heartbeat # `sharewell serve` touches it every few seconds
@@ -57,14 +57,20 @@ gres_of() {
   grep -xE '[A-Za-z0-9_.:,-]*' <<<"${out#,}"
 }
 
-# Gives job $1, on $2 nodes, back to Slurm.
+features_of_nodes() {
+  slurm scontrol show node -o 2>/dev/null | grep -oE ' AvailableFeatures=[^ ]+' | cut -d= -f2 | tr , '\n' | sort -u
+}
+
+# Gives job $1, on $2 nodes, back to Slurm. 2: it is not ours to give.
 release() {
-  local id=$1 nodes=$2 shown note gpus model
+  local id=$1 nodes=$2 shown note ask gpus model
   shown=$(slurm scontrol show job -o "$id" 2>/dev/null) || return 1
   # From its own field: a job's name or folder could pass for a note in what `scontrol show job` prints.
   note=$(slurm squeue -h -a -j "$id" -O 'JobID:24,admin_comment:65536' 2>/dev/null |
     sed -nE "s/^$id +[\"']?(sharewell1 [^\"']*).*/\1/p" | head -n 1)
-  [ -n "$note" ] || return 2
+  # Another word than ours, or left to Slurm before (plain=).
+  [[ "$note" =~ ^sharewell1\ ask=([^\ ]+) && "$note" != *" plain="* ]] || return 2
+  ask=${BASH_REMATCH[1]}
   # Where it was placed already its shards and node are a whole request: it is released as it stands. One that has left
   # its place has its node alone: without the shards that it once had slurmctld 22.05 would die of it.
   if grep -q '^sharewell1 ask=[^ ]* put=' <<<"$note"; then
@@ -75,15 +81,25 @@ release() {
       slurm scontrol update "JobId=$id" "Gres=$gres" || return 1
     fi
   else
-    gpus=$(grep -oE '^sharewell1 ask=gpus:[0-9]{1,6}' <<<"$note" | grep -oE '[0-9]+$')
-    model=$(grep -oE '^sharewell1 ask=[^ ]*,model:[A-Za-z0-9_.-]+' <<<"$note" | sed 's/.*,model://')
+    [[ ",$ask," != *,held,* ]] || return 2 # by its user (sbatch --hold), who has not let it go
+    gpus=$(grep -oE '^gpus:[0-9]{1,6}' <<<"$ask" | grep -oE '[0-9]+$')
+    model=$(grep -oE ',model:[A-Za-z0-9_.-]+' <<<"$ask" | cut -d: -f2)
     # In a cluster with slots the model is a feature of the node; without them it is the type of its GPUs.
-    local type= features
+    local type= features feature
     if [ -n "$model" ]; then
-      features=$(grep -oE ' Features=[A-Za-z0-9_.,&-]+' <<<"$shown" | head -n 1 | cut -d= -f2)
-      slurm scontrol update "JobId=$id" "Features=${features:+$features&}$model" 2>/dev/null || type="$model:"
+      feature=$(grep -ixF -- "$model" <<<"$NODE_FEATURES" | head -n 1) # however it is written
+      if [ -n "$feature" ]; then
+        features=$(grep -oE ' Features=[^ ]+' <<<"$shown" | head -n 1 | cut -d= -f2 | grep -vxF '(null)')
+        [[ "$features" =~ [^A-Za-z0-9_.\&-] ]] && features="($features)"
+        slurm scontrol update "JobId=$id" "Features=${features:+$features&}$feature" || return 1
+      else
+        type="$model:"
+      fi
     fi
-    if [ "${gpus:-0}" -gt 0 ]; then
+    # `--gpus` is for all of its nodes, however many these are.
+    if [ "${gpus:-0}" -gt 0 ] && [[ ",$ask," == *,anywhere,* ]]; then
+      slurm scontrol update "JobId=$id" "TresPerJob=gres:gpu:$type$gpus" || return 1
+    elif [ "${gpus:-0}" -gt 0 ]; then
       slurm scontrol update "JobId=$id" "Gres=gpu:$type$(((gpus + nodes - 1) / nodes))" || return 1
     fi
   fi
@@ -100,6 +116,7 @@ main() {
   local queue id priority nodes partition reason heard= released=0 failed=0
   [ "$1" = --now ] || heard=$(served)
   queue=$(slurm squeue -h -a -t PD -S i -o '%A %Q %D %P %r') || { say "squeue does not answer"; return 1; }
+  NODE_FEATURES=$(features_of_nodes)
   while read -r id priority nodes partition reason; do
     if [ "$priority" != 0 ] || [ "$reason" = JobHeldAdmin ]; then continue; fi
     if [ -n "$heard" ] && { tr , '\n' <<<"$partition"; echo '*'; } | grep -qxF -- "$heard"; then continue; fi

@@ -56,10 +56,10 @@ class Cluster:
     """`partition`: its one partition. `lua`: job_submit.lua as it is shipped, or None for none. `site`: lines that are added to slurm.conf, or
     replace those of the same name. `scripts`: Prolog, Epilog and TaskProlog as they are shipped. `schedulers`: user ids that may place jobs beside
     root and whoever runs this. `slots`: False: GPUs as a site has them before Sharewell, by model and without shards. `cores`, `memory_mb`: what
-    each node is said to have; an even number."""
+    each node is said to have; an even number. `opt_in`: the setting of that name in job_submit.lua."""
 
     def __init__(self, *, partition="gpu", lua=SITE / "job_submit.lua", hold_cpu_jobs=False, schedulers=(), scripts=False, site="",
-                 nodes=None, slurmd_timeout=30, auth=None, slots=True, cores=16, memory_mb=64000):
+                 nodes=None, slurmd_timeout=30, auth=None, slots=True, cores=16, memory_mb=64000, opt_in="{}"):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sharewell-slurm-"))
         self.folder.chmod(0o755)
         self.partition = partition
@@ -76,6 +76,7 @@ class Cluster:
             (self.folder / name).mkdir()
         (self.folder / "out").chmod(0o1777)
         self.ports = free_ports(1 + len(self.nodes))
+        self.opt_in = opt_in
         self._write_lua(lua, hold_cpu_jobs, {0, os.geteuid(), *schedulers})
         self._write_conf(site, slurmd_timeout, scripts, lua)
         self._write_gres()
@@ -98,7 +99,7 @@ class Cluster:
         if lua is None:
             return
         text = pathlib.Path(lua).read_text(encoding="utf-8")
-        values = {"PARTITIONS": f'{{ ["{self.partition}"] = true }}', "HOLD_CPU_JOBS": "true" if hold_cpu_jobs else "false",
+        values = {"PARTITIONS": f'{{ ["{self.partition}"] = true }}', "HOLD_CPU_JOBS": "true" if hold_cpu_jobs else "false", "OPT_IN": self.opt_in,
                   "SCHEDULERS": "{ " + ", ".join(f"[{uid}] = true" for uid in sorted(schedulers)) + " }"}
         for name, value in values.items():
             text, found = re.subn(rf"local {name} = .* -- @{name}@", lambda _, n=name, v=value: f"local {n} = {v}", text)
@@ -336,7 +337,9 @@ class Cluster:
         done = self.run("scontrol", "show", "job", "-o", str(number), timeout=10)
         if done.returncode != 0 and "Invalid job id" not in done.stderr and check:
             raise AssertionError(f"scontrol show job {number}: {done.stderr}")
-        return fields(done.stdout)
+        found = fields(done.stdout)
+        # Which script it is no test needs to know.
+        return found | ({"AdminComment": re.sub(",script:[0-9a-f]{16}", "", found["AdminComment"])} if "AdminComment" in found else {})
 
     def node(self, name):
         return fields(self.scontrol("show", "node", "-o", name))

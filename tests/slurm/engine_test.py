@@ -200,13 +200,13 @@ class Lives(ServeTest):
         said = self.told(number)
         [(_, [slot])] = self.put(number)
         self.assertEqual(said.splitlines(), ["cpus=16", f"gpu={slot[1:]}"])
-        # Without a GPU too, as Slurm gives it all of its node; and GPUs by the tasks on each (A4).
+        # Without a GPU too, as Slurm gives it all of its node; GPUs by the tasks on each are plain Slurm's.
         whole, tasks = self.submit("--exclusive"), self.submit("-n2", "--ntasks-per-gpu=1")
         self.told(whole)
         self.assertRegex(self.told(tasks), r"gpu=\d,\d")
         places = [self.cluster.job(one)["NodeList"] for one in (number, whole, tasks)]
         self.assertEqual(len(set(places)), 3, places)
-        self.assertIn("ask=gpus:2 put=", self.cluster.job(tasks)["AdminComment"])
+        self.assertIn("plain=--ntasks-per-gpu", self.cluster.job(tasks)["AdminComment"])
 
     def test_what_its_user_asks_for_of_its_nodes_is_kept(self):
         def features(*names):

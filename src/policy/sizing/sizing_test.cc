@@ -80,6 +80,19 @@ TEST(Slim, NeverGivesMoreThanAskedForWhereAManagerCountsThem) {
   EXPECT_EQ(NewSlimSizing()->CoresAGpu(*s, s->job(JobId(0)), GpuModelId(0), 1), 9);
 }
 
+TEST(Slim, S5AJobOfWhichNothingIsKnownKeepsTheCoresThatItAskedFor) {
+  SnapshotBuilder s(ClusterBuilder().Nodes(2, 1).Build());
+  const JobId first = s.Waiting({.gpus = 2, .wants_cores = 3, .cores = 16});
+  core::Job job = s->job(first).job;
+  core::Estimate estimate = s->job(first).estimate;
+  estimate.sources = core::Sources::All(core::Source::kAssumed);
+  job.id = JobId(s->job_count());
+  job.cores_fixed = true;
+  s->Submit(job, estimate);
+  EXPECT_EQ(NewSlimSizing()->CoresAGpu(*s, s->job(job.id), GpuModelId(0), 2), 8);
+  EXPECT_EQ(NewSlimSizing()->CoresAGpu(*s, s->job(first), GpuModelId(0), 2), 2);
+}
+
 TEST(Slim, SizesOnTheUpperBound) {
   SnapshotBuilder s(Node(1, 32));
   const JobId id = s.Waiting({.wants_cores = 4});

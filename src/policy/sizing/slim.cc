@@ -12,6 +12,9 @@ class Slim : public Sizing {
  public:
   double CoresAGpu(const core::Snapshot& snapshot, const core::JobView& view,
                    core::GpuModelId model, int nodes) const override {
+    // What nobody knows is not better known than by who asked; nothing can be mended while it runs.
+    const bool assumed = view.estimate.sources.busy == core::Source::kAssumed;
+    if (view.job.cores_fixed && view.job.cores && assumed) return *view.job.cores / view.job.gpus;
     const double wanted = view.estimate.On(model).demand.cpu_cores;
     // On the upper bound: a core too many costs little, a starved GPU much.
     core::CpuCurve curve = view.estimate.cpu_curve;

@@ -299,6 +299,29 @@ TEST_F(ServerAdvisorTest, NamedProfilesAreReadFromTheStore) {
   EXPECT_THAT(refused.error().message, HasSubstr("did you mean 'resnet'"));
 }
 
+TEST_F(ServerAdvisorTest, S5WhatAJobAsksForIsSpreadOverItsNodes) {
+  Machine("2xH200");
+  core::Node node = machine.cluster.nodes().front();
+  node.cores = 16;
+  node.memory = GiB(64);
+  core::Node other = node;
+  other.name = "other";
+  machine.cluster = core::Cluster(machine.cluster.models(), {node, other});
+  Restart();
+  Submission gang = Command({"train"}, 4);
+  gang.cores = 24;
+  gang.memory = GiB(80);
+  EXPECT_TRUE(advisor->Check(ann, gang)) << "12 cores and 40 GiB a node";
+  gang.cores = 33;
+  const auto refused = advisor->Check(ann, gang);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("33 cores, on at most 2 nodes, and the largest node has 16"));
+  Submission one = Command({"train"}, 1);
+  one.cores = 24;
+  EXPECT_FALSE(advisor->Check(ann, one));
+}
+
 TEST_F(ServerAdvisorTest, WhatCannotRunHereIsRefusedWithWhatThereIs) {
   Machine("2xH200,1xA100");
   const auto refusal = [&](auto change) {

@@ -24,6 +24,18 @@ std::string GpusInWords(const core::Cluster& cluster) {
   return parts.empty() ? "no GPU" : fmt::format("{}", fmt::join(parts, " and "));
 }
 
+// Of one GPU model, with a GPU on each.
+int MostNodes(const Submission& submission, const core::Cluster& cluster) {
+  std::vector<int> of_model(cluster.models().size());
+  int most = 1;
+  for (const core::Node& node : cluster.nodes()) {
+    if (node.gpus == 0 || !core::IsAllowed(submission.gpu_models, cluster.model(node.model)))
+      continue;
+    most = std::max(most, ++of_model[node.model.index()]);
+  }
+  return std::clamp(submission.gpus, 1, most);
+}
+
 // What is predicted of a model's graph is sure enough to refuse by where even its lower bound is
 // more than any GPU has. That bound lies as far below the median as the upper one above it: errors
 // of memory are factors. What was seen is not refused: frameworks keep what room there is.
@@ -48,13 +60,16 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
   const bool one = cluster.nodes().size() <= 1;
   const char* here_is = one ? "this machine" : "this cluster";
   const char* node_is = one ? "this machine" : "the largest node";
+  // What it asks for is for all of its nodes together.
+  const int nodes = MostNodes(submission, cluster);
+  const std::string spread = nodes == 1 ? "" : fmt::format(", on at most {} nodes", nodes);
   double cores = 0;
   for (const core::Node& node : cluster.nodes()) cores = std::max(cores, node.cores.value_or(1e9));
-  if (submission.cores.value_or(0) > cores) {
+  if (submission.cores.value_or(0) > cores * nodes) {
     return core::UsageError(
-        "it asks for {}, and {} has {:g}; ask for fewer, or leave --cpus "
+        "it asks for {}{}, and {} has {:g}; ask for fewer, or leave --cpus "
         "out to be given what it needs",
-        core::Cores(*submission.cores), node_is, cores);
+        core::Cores(*submission.cores), spread, node_is, cores);
   }
   std::optional<core::Bytes> host;  // absent: some node that it may use does not say
   bool unknown = false;
@@ -65,11 +80,11 @@ core::Result<void> CheckFitsHere(const Submission& submission, const core::Clust
     unknown = unknown || !node.memory;
     host = std::max(host.value_or(core::Bytes(0)), node.memory.value_or(core::Bytes(0)));
   }
-  if (submission.memory && host && !unknown && *submission.memory > *host) {
+  if (submission.memory && host && !unknown && *submission.memory > *host * nodes) {
     return core::UsageError(
-        "it asks for {} of host memory, and {} has {} for jobs; ask for less, or leave --memory "
+        "it asks for {} of host memory{}, and {} has {} for jobs; ask for less, or leave --memory "
         "out",
-        core::SizeText(*submission.memory), node_is, core::SizeText(*host));
+        core::SizeText(*submission.memory), spread, node_is, core::SizeText(*host));
   }
   if (submission.gpus <= 0) return {};
   const std::string here = GpusInWords(cluster);

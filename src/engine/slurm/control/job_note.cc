@@ -119,12 +119,18 @@ bool ParseAsk(std::string_view text, JobNote::Ask& ask) {
       auto decoded = DecodeNote(value);
       if (!decoded || decoded->empty()) return false;
       (key == "model" ? ask.model : ask.gres) = std::move(*decoded);
+    } else if (key == "script") {
+      auto decoded = DecodeNote(value);
+      if (!decoded || decoded->empty()) return false;
+      ask.script = std::move(*decoded);
     } else if (key == "nodes") {
       if (!ParseNames(value, ask.nodes)) return false;
     } else if (field == "exclusive") {
       ask.exclusive = true;
     } else if (field == "held") {
       ask.held = true;
+    } else if (field == "anywhere") {
+      ask.anywhere = true;
     } else {
       return false;
     }
@@ -189,6 +195,8 @@ std::string FormatAsk(const JobNote::Ask& ask) {
   if (!ask.model.empty()) out += ",model:" + EncodeNote(ask.model);
   if (ask.exclusive) out += ",exclusive";
   if (ask.held) out += ",held";
+  if (ask.anywhere) out += ",anywhere";
+  if (!ask.script.empty()) out += ",script:" + EncodeNote(ask.script);
   if (ask.cpus > 0) out += fmt::format(",cpus:{}", ask.cpus);
   if (!ask.gres.empty()) out += ",gres:" + EncodeNote(ask.gres);
   for (std::size_t k = 0; k < ask.nodes.size(); ++k) {

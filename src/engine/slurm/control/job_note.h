@@ -6,7 +6,9 @@
 //
 // `ask` is written by job_submit.lua at submission: the GPUs that the user asked for, taken out of
 // the job's GRES so that any shards can be set later, and by us the CPUs (cpus:8) and the nodes
-// (nodes:n1+n2) where a placement gives it others. `put` is written with each placement:
+// (nodes:n1+n2) where a placement gives it others. `plain=WHY` says that plain Slurm runs it, as
+// the plugin could not tell us what it asks for, or somebody released it: such a note is none of
+// ours. `put` is written with each placement:
 // attempt, nodes with their slots, shards of each GPU, SM share in per cent, cores, MiB of GPU
 // memory. Prolog and TaskProlog read it on the node. A note that is not ours, or that cannot be
 // read, is no note.
@@ -28,6 +30,8 @@ struct JobNote {
     bool held = false;       // by its user, with --hold: it waits until he releases it here
     int cpus = 0;  // of all its nodes, where a placement changed them; 0: as Slurm has them
     std::vector<std::string> nodes = {};  // --nodelist, which a placement replaces
+    bool anywhere = false;                // asked for with --gpus, for the whole job
+    std::string script = {};  // digest of what it says, where it has no path; empty: not told
 
     friend bool operator==(const Ask&, const Ask&) = default;
   };

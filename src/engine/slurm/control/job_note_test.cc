@@ -29,6 +29,8 @@ TEST(JobNote, ReadsWhatItWrites) {
   JobNote slimmed = Gang();
   slimmed.ask.cpus = 16;
   slimmed.ask.nodes = {"n1", "gpu-2.site"};
+  slimmed.ask.anywhere = true;
+  slimmed.ask.script = "0123456789abcdef";
   JobNote guest = Gang();
   guest.put->guest = true;
   for (const JobNote& note : {Gang(), odd, cpus_only, slimmed, guest, JobNote{}}) {
@@ -66,6 +68,9 @@ TEST(JobNote, WhatIsNotOursOrBrokenIsNoNote) {
            "sharewell1 ask=gpus:1,cpus:99999999999",
            "sharewell1 ask=model:%4",
            "sharewell1 ask=model:",
+           "sharewell1 plain=--gpu-bind",
+           "sharewell1 ask=gpus:2 plain=released",
+           "sharewell1 ask=gpus:1,script:",
            "sharewell1 put=1",
            "sharewell1 put=x,n1",
            "sharewell1 put=1,",

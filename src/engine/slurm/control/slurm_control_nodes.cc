@@ -229,7 +229,9 @@ std::map<std::string, std::string> SlurmControl::Taken() const {
     if (!known.line || !known.job || runs_.contains(id) || !HasNodes(known.line->phase)) continue;
     const SlurmJob& job = *known.job;
     if (options_.dry_run && known.told) continue;
-    if (job.slots.empty() && job.gres.find("gpu") == std::string::npos) continue;
+    if (job.slots.empty() && job.held_slots.empty() && job.gres.find("gpu") == std::string::npos) {
+      continue;
+    }
     for (const std::string& node : job.nodes) {
       const auto here = nodes_.find(node);
       if (here == nodes_.end()) continue;
@@ -237,13 +239,16 @@ std::map<std::string, std::string> SlurmControl::Taken() const {
         TakePlain(job, here->second, taken);
         continue;
       }
+      const auto told = job.held_slots.find(node);
       for (const core::GivenGpu& gpu : here->second.node.gpus) {
         const std::string slot = gpu.uuid.substr(gpu.uuid.find('/') + 1);
         const auto same = [&](const SlurmSlot& one) { return one.slot == slot; };
         const bool named = job.gres.find("gpu:" + slot) != std::string::npos;
         const bool any_named = job.gres.find("gpu:g") != std::string::npos;
-        const bool has = std::any_of(job.slots.begin(), job.slots.end(), same) || named ||
-                         (job.slots.empty() && !any_named);
+        bool has = std::any_of(job.slots.begin(), job.slots.end(), same) || named ||
+                   (job.slots.empty() && !any_named);
+        if (told != job.held_slots.end())
+          has = std::count(told->second.begin(), told->second.end(), slot) > 0;
         if (has) taken[gpu.uuid] = fmt::format("Slurm job {} of {} has it", id, job.user);
       }
     }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/slurm/control/slurm_submission.h"
+
 namespace sharewell::engine {
 namespace {
 
@@ -45,6 +47,28 @@ TEST(SlurmPlace, AJobThatOthersMayJoinLeavesThemShards) {
   EXPECT_EQ(put(alone, 100)->shards, 100);
   EXPECT_THAT(put(alone, 99).error().message, HasSubstr("99 of 100 shards of its GPU are free"));
   EXPECT_FALSE(put(known, 0));
+}
+
+// `sbatch --wrap` and scripts from standard input: their job is named "wrap" or "sbatch", all
+// alike.
+TEST(SlurmSubmission, AScriptWithoutAPathIsKnownByWhatItSays) {
+  const GpuModelNamed none = [](std::string_view) { return std::nullopt; };
+  SlurmJob job;
+  job.name = "wrap";
+  const auto key = [&](const char* script) {
+    JobNote note;
+    note.ask.script = script;
+    return core::WorkloadKey(SubmissionOf(job, note, none).asked);
+  };
+  EXPECT_EQ(key("0a"), key("0a"));
+  EXPECT_NE(key("0a"), key("0b"));
+  JobNote note;
+  note.ask.script = "0a";
+  const std::string by_text = SubmissionOf(job, note, none).asked.script;
+  EXPECT_FALSE(by_text.empty()) << "its steps are recognised at once";
+  job.script = "/home/ada/train.sh";
+  EXPECT_NE(SubmissionOf(job, note, none).asked.script, by_text);
+  EXPECT_EQ(SubmissionOf(job, note, none).asked.command.size(), 1U);
 }
 
 }  // namespace

@@ -66,9 +66,14 @@ ForeignJob SubmissionOf(const SlurmJob& job, const JobNote& note, const GpuModel
   core::Submission& asked = foreign.asked;
   asked.name = job.name;
   asked.command = {job.script.empty() ? job.name : job.script};
-  // Which script it is as far as Slurm says: nobody reads it. One that came from standard input has
-  // no name to know it by.
-  if (!job.script.empty()) asked.script = core::TextOf(core::DigestOf("slurm " + job.script));
+  // Which script it is as far as Slurm says: nobody reads it. One that has no path, from standard
+  // input or --wrap, is known by what it says.
+  if (!job.script.empty()) {
+    asked.script = core::TextOf(core::DigestOf("slurm " + job.script));
+  } else if (!note.ask.script.empty()) {
+    asked.command.push_back("script " + note.ask.script);
+    asked.script = core::TextOf(core::DigestOf("slurm script " + note.ask.script));
+  }
   asked.folder = job.folder;
   asked.project = job.account;  // where there is one of that name
   asked.gpus = note.ask.gpus;

@@ -100,7 +100,7 @@ class CommandClient final : public SlurmClient {
     if (ids.size() > kMostIdsAtOnce) return Jobs(ids);
     std::string input;
     for (const std::string& name : names) input += "show job " + name + "\n";
-    const auto answer = driver_.Run({"scontrol", "-o"}, input + "quit\n", limit_);
+    const auto answer = driver_.Run({"scontrol", "-o", "-d"}, input + "quit\n", limit_);
     RETURN_IF_ERROR(answer);
     if (!OnlyUnknownJobs(answer->errors)) return Failed("scontrol show job", *answer);
     auto jobs = ParseShowJob(WithoutPrompts(answer->output));

@@ -188,9 +188,15 @@ void TakeJsonResources(JsonJob& from, SlurmJob& job) {
       from.Keep(std::move(taken.error()).Within(fmt::format("job {}", job.id)));
     }
   }
+  if (job.phase == SlurmPhase::kPending) return;
+  const auto given = from.Texts("gres_detail");
+  for (std::size_t i = 0; given.size() == job.nodes.size() && i < given.size(); ++i) {
+    if (auto taken = TakeHeld(job.nodes[i], given[i], job); !taken) {
+      from.Keep(std::move(taken.error()).Within(fmt::format("job {}", job.id)));
+    }
+  }
   // One that was given shards without having asked node by node.
-  if (job.slots.empty() && job.phase != SlurmPhase::kPending) {
-    const auto given = from.Texts("gres_detail");
+  if (job.slots.empty()) {
     SlurmJob has;
     if (!given.empty() && TakeRequest(given.front(), "", has)) job.slots = std::move(has.slots);
   }

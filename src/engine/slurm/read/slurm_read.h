@@ -35,10 +35,10 @@ core::Result<std::vector<SlurmQueueLine>> ParseQueue(std::string_view text);
 std::vector<std::string> JobsCommand(const std::vector<std::int64_t>& ids);
 core::Result<std::vector<SlurmJob>> ParseJobs(std::string_view json);
 
-// `scontrol show job -o ID`, where there is no JSON. Names and comments are anybody's words, with
-// line breaks: what could be read in two ways is refused, but a record that was made up as a whole
-// cannot be told from Slurm's. Ask for one job, and take nothing but that job. And `scontrol show
-// node -o`, where only admins write.
+// `scontrol show job -o -d ID`, where there is no JSON. Names and comments are anybody's words,
+// with line breaks: what could be read in two ways is refused, but a record that was made up as a
+// whole cannot be told from Slurm's. Ask for one job, and take nothing but that job. And `scontrol
+// show node -o`, where only admins write.
 core::Result<std::vector<SlurmJob>> ParseShowJob(std::string_view text);
 std::vector<std::string> NodesCommand();
 core::Result<std::vector<SlurmNode>> ParseNodes(std::string_view text);

@@ -137,6 +137,7 @@ TEST_P(SlurmVersion, TextAndJsonTellTheSame) {
     SlurmJob json = Job(*jobs, text.id);
     // Text has the file's name where JSON of 22.05 has its pattern.
     json.standard_output = text.standard_output;
+    json.held_slots = text.held_slots;  // recorded without `scontrol -d`
     EXPECT_TRUE(text == json) << text.id;
   }
 }
@@ -317,6 +318,15 @@ TEST(SlurmJson, NodesAreThoseThatWereAskedFor) {
             2);
 }
 
+TEST(SlurmJson, S6WhichGpusAJobHasIsToldHoweverItAsked) {
+  const auto jobs = ParseJobs(
+      R"j({"jobs":[{"job_id":3,"job_state":"RUNNING","user_id":5,"nodes":"n[1,4]","gres_detail":)j"
+      R"j(["gpu:g0:1(IDX:0),gpu:g1:1(IDX:1)","gpu:g0:0(IDX:),shard:g2:40(0/100,40/100)"]}]})j");
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  EXPECT_EQ(jobs->front().held_slots, (std::map<std::string, std::vector<std::string>>{
+                                          {"n1", {"g0", "g1"}}, {"n4", {"g2"}}}));
+}
+
 TEST(SlurmJson, TheSameJobTwiceIsRefused) {
   const auto jobs = ParseJobs(
       R"({"jobs":[{"job_id":3,"job_state":"PENDING","user_id":5},
@@ -344,6 +354,24 @@ TEST(SlurmShowJob, WordsOfAUserDoNotPassForSlurms) {
   // A line that begins like a record leaves two records, of which neither is whole.
   std::string text = line;
   text.replace(text.find("JobName=train"), 13, "JobName=x\nJobId=9");
+  EXPECT_FALSE(ParseShowJob(text));
+}
+
+TEST(SlurmShowJob, S6WhichGpusAJobHasIsToldHoweverItAsked) {
+  const std::string whole = Recorded("22.05", "show_job.txt");
+  std::string text = whole.substr(0, whole.find('\n'));
+  text.insert(
+      text.find(" MinCPUsNode="),
+      " JOB_GRES=gpu:g0:3,gpu:g1:1   Nodes=n[1-2] CPU_IDs=0 Mem=500 GRES=gpu:g0:1(IDX:0),"
+      "gpu:g1:0(IDX:)   Nodes=n4 CPU_IDs=8 Mem=500 GRES=gpu:g0:1(IDX:0),shard:g1:40(IDX:1)   "
+      "Nodes=n5 CPU_IDs=0 Mem=500 GRES=");
+  text.replace(text.find("JobName=train"), 13, "JobName=x JOB_GRES=gpu:1 Nodes=n9 GRES=gpu:g7:1");
+  const auto jobs = ParseShowJob(text);
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  EXPECT_EQ(jobs->front().held_slots,
+            (std::map<std::string, std::vector<std::string>>{
+                {"n1", {"g0"}}, {"n2", {"g0"}}, {"n4", {"g0", "g1"}}, {"n5", {}}}));
+  text.insert(text.find(" MinCPUsNode="), " Nodes=n[1-99999999] GRES=");
   EXPECT_FALSE(ParseShowJob(text));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,6 +80,9 @@ struct SlurmJob {
   int nodes_most = 0;          // of one that waits; 0: no bound was asked for
   std::vector<std::string> excluded_nodes = {};
   bool whole_nodes = false;  // --exclusive: Slurm gives it all CPUs and GPUs of its nodes
+  // Of one that runs the GPUs that it has, whole or by shards, however it asked for them: slots by
+  // node. A node that is not there: Slurm did not tell.
+  std::map<std::string, std::vector<std::string>> held_slots = {};
 
   friend bool operator==(const SlurmJob&, const SlurmJob&) = default;
 };

@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "core/text/quoted.h"
@@ -191,35 +192,53 @@ void LeaveRoomForReservations(const SlurmJob& job, const SlurmFacts& facts, Node
       });
 }
 
-// GPUs of each node that it may run on, the most first.
-std::vector<int> GpusOfNodes(const std::vector<std::string>& models, const NodeChoice& choice) {
-  std::vector<int> gpus;
+// GPUs of each node that it may run on, by model.
+using GpusOfNodes = std::map<std::string, std::vector<int>>;
+
+GpusOfNodes GpusByModel(const std::vector<std::string>& models, const NodeChoice& choice) {
+  GpusOfNodes gpus;
   for (const SlurmFacts::Node* node : choice.nodes()) {
     if (node->gpus > 0 && (models.empty() || IsOneOf(models, node->model))) {
-      gpus.push_back(node->gpus);
+      gpus[node->model].push_back(node->gpus);
     }
   }
-  std::sort(gpus.rbegin(), gpus.rend());
   return gpus;
 }
 
-// Slurm is told what a job has on a node, the same for each.
-void TakeNodeCount(const SlurmJob& job, int gpus, const std::vector<int>& of_nodes,
-                   StartTerms& terms) {
-  const int largest = of_nodes.empty() ? 0 : of_nodes.front();
-  int nodes = std::max(job.nodes_wanted, 1);
-  const int most = job.nodes_most > 0 ? std::max(job.nodes_most, nodes) : gpus;
+int NodesWith(int gpus, const std::vector<int>& of_nodes) {
+  return static_cast<int>(
+      std::count_if(of_nodes.begin(), of_nodes.end(), [&](int has) { return has >= gpus; }));
+}
+
+// Slurm is told what a job has on a node, the same for each; all of one model.
+void TakeNodeCount(const SlurmJob& job, int gpus, const GpusOfNodes& of_nodes, StartTerms& terms) {
+  const auto fits = [&](int nodes) {
+    return gpus % nodes == 0 && std::any_of(of_nodes.begin(), of_nodes.end(), [&](const auto& one) {
+             return NodesWith(gpus / nodes, one.second) >= nodes;
+           });
+  };
+  const int asked = std::max(job.nodes_wanted, 1);
+  const int most = job.nodes_most > 0 ? std::max(job.nodes_most, asked) : gpus;
+  int nodes = asked;
   // As many nodes as it takes, where their number was left open.
-  while (nodes < most && (gpus % nodes != 0 || gpus / nodes > largest)) ++nodes;
-  const int of_node = gpus / nodes;
-  const auto enough =
-      std::count_if(of_nodes.begin(), of_nodes.end(), [&](int has) { return has >= of_node; });
-  if (gpus % nodes == 0 && of_node >= 1 && enough >= nodes) {
-    if (gpus > 1) terms.gpus_a_node = of_node;
+  while (nodes < most && !fits(nodes)) ++nodes;
+  if (fits(nodes)) {
+    if (gpus > 1) terms.gpus_a_node = gpus / nodes;
     return;
   }
   if (!terms.waits_for.empty()) return;
-  const int asked = std::max(job.nodes_wanted, 1);
+  int largest = 0, enough = 0;
+  for (const auto& [model, has] : of_nodes) {
+    largest = std::max(largest, *std::max_element(has.begin(), has.end()));
+    enough += NodesWith(gpus / asked, has);
+  }
+  if (gpus % asked == 0 && enough >= asked) {
+    terms.waits_for = fmt::format(
+        "no GPU model has {} on each of {}, and Sharewell gives a job GPUs of one model; ask for "
+        "another number of nodes (--nodes)",
+        GpusInWords(gpus / asked), core::Count(static_cast<std::uint64_t>(asked), "node"));
+    return;
+  }
   terms.waits_for =
       gpus % asked != 0
           ? fmt::format(
@@ -292,9 +311,9 @@ StartTerms TermsOf(const SlurmJob& job, const JobNote& note, const std::vector<s
                 [] { return std::string("each node that it may run on is reserved now"); });
   }
   if (some || !job.reservation.empty()) terms.nodes = choice.Names();
-  const auto of_nodes = GpusOfNodes(models, choice);
+  const auto of_nodes = GpusByModel(models, choice);
   int all = 0;
-  for (const int gpus : of_nodes) all += gpus;
+  for (const auto& [model, has] : of_nodes) all = std::accumulate(has.begin(), has.end(), all);
   if (note.ask.gpus > 0 && note.ask.gpus <= all) {
     TakeNodeCount(job, note.ask.gpus, of_nodes, terms);
   } else if (note.ask.gpus > all && !terms.nodes.empty()) {

@@ -73,6 +73,8 @@ TEST(SlurmTerms, WhatNoNodesCouldGiveIsSaid) {
       Terms(OnNodes(1, 1), 4, {"V100"}).waits_for,
       HasSubstr("4 GPUs on each of 1 node, and the nodes that it may run on have at most 2"));
   EXPECT_THAT(Terms(OnNodes(2, 2), 8).waits_for, HasSubstr("--nodes"));
+  EXPECT_THAT(Terms(OnNodes(3, 3), 3).waits_for,
+              HasSubstr("no GPU model has 1 GPU on each of 3 nodes"));
 }
 
 TEST(SlurmTerms, ABeginTimeAndADependencyAreWaitedFor) {

@@ -161,6 +161,27 @@ Result<void> TakeExitCode(std::string_view text, SlurmJob& job) {
   return {};
 }
 
+// "Nodes=n[1-2] CPU_IDs=0 Mem=500 GRES=gpu:g0:1(IDX:0)", once for all nodes that are alike, between
+// two words of Slurm's own: what a user wrote stands before or after both.
+Result<void> TakeDetails(std::string_view record, SlurmJob& job) {
+  const std::size_t end = record.find(" MinCPUsNode=");
+  if (end == std::string_view::npos) return {};
+  const std::size_t begin = record.rfind(" JOB_GRES=", end);
+  if (begin == std::string_view::npos) return {};
+  std::string_view rest = record.substr(begin, end - begin);
+  constexpr std::string_view kNodes = " Nodes=";
+  for (std::size_t at = rest.find(kNodes); at != std::string_view::npos; at = rest.find(kNodes)) {
+    rest.remove_prefix(at + 1);
+    const ScontrolRecord details(rest.substr(0, rest.find(kNodes)));
+    const auto nodes = ExpandHosts(details.Word("Nodes"));
+    RETURN_IF_ERROR(nodes);
+    for (const std::string& node : *nodes) {
+      RETURN_IF_ERROR(TakeHeld(node, details.Word("GRES"), job));
+    }
+  }
+  return {};
+}
+
 Result<void> TakeJobResources(const ScontrolRecord& record, SlurmJob& job) {
   auto cpus = CountOf(record, "NumCPUs");
   RETURN_IF_ERROR(cpus);
@@ -278,6 +299,7 @@ Result<SlurmJob> ParseJobRecord(std::string_view text) {
   RETURN_IF_ERROR(TakeJobTimes(record, job));
   RETURN_IF_ERROR(TakeExitCode(record.Word("ExitCode"), job));
   RETURN_IF_ERROR(TakeJobResources(record, job));
+  if (job.phase != SlurmPhase::kPending) RETURN_IF_ERROR(TakeDetails(text, job));
   TakeJobTexts(record, job);
   if (NeverRan(job)) job.started.reset();
   if (record.Word("BatchFlag") == "0") job.script.clear();

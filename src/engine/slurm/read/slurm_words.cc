@@ -166,6 +166,17 @@ Result<void> TakeRequest(std::string_view text, std::string_view each, SlurmJob&
   return {};
 }
 
+Result<void> TakeHeld(const std::string& node, std::string_view text, SlurmJob& job) {
+  const auto parsed = ParseGres(text);
+  RETURN_IF_ERROR(parsed);
+  std::vector<std::string>& slots = job.held_slots[node];
+  for (const SlurmGres& gres : *parsed) {
+    const bool is_gpu = gres.name == "gpu" || gres.name == "shard";
+    if (is_gpu && gres.count > 0 && !gres.type.empty()) slots.push_back(gres.type);
+  }
+  return {};
+}
+
 Result<std::optional<core::UnixMillis>> ParseSlurmTime(std::string_view text) {
   std::optional<core::UnixMillis> out;
   if (text.empty() || text == "Unknown" || text == "None" || text == "N/A" || text == "(null)" ||

@@ -35,6 +35,9 @@ core::Result<std::vector<SlurmGres>> ParseGres(std::string_view text);
 // front where it is not of a node ("per_job=").
 core::Result<void> TakeRequest(std::string_view gres, std::string_view each, SlurmJob& job);
 
+// What Slurm says that it gave the job on a node: "gpu:g0:1(IDX:0),gpu:g1:0(IDX:)".
+core::Result<void> TakeHeld(const std::string& node, std::string_view gres, SlurmJob& job);
+
 // Of "cpu=8,mem=4000M,node=1,billing=8" the nodes, into `job`; what says nothing changes nothing. A
 // job that waits and left their number to Slurm (`-n2 -c4`) shows the most that it may come to
 // elsewhere.
