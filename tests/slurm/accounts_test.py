@@ -4,6 +4,7 @@ it is; and how a job ended is known when Slurm itself has forgotten it."""
 
 import csv
 import io
+import json
 import os
 import pwd
 import shutil
@@ -22,11 +23,13 @@ MISSING = [c for c in ("mariadbd", "mariadb-install-db", "mariadb", "slurmdbd", 
 class AccountedCluster(Cluster):
     """With a database and a slurmdbd of its own, which are there before slurmctld is."""
 
-    def __init__(self, **options):
+    def __init__(self, enforce="", **options):
         self.database_port = free_ports(2)
         site = (f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort={self.database_port + 1}\n"
                 "AccountingStorageTRES=gres/gpu,gres/gpu:V100,gres/gpu:P100\nJobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=1\n"
                 "AccountingStoreFlags=job_comment\nPriorityType=priority/multifactor\nPriorityWeightFairshare=1000\nPriorityWeightQOS=1000")
+        if enforce:
+            site += f"\nAccountingStorageEnforce={enforce}"
         super().__init__(lua=None, slots=False, site=site, **options)
         if self.auth == "munge":  # where slurmdbd's munge listens
             with open(self.conf, "a", encoding="utf-8") as conf:
@@ -157,6 +160,48 @@ class Accounts(ServeTest):
         for number, (phase, code) in ends.items():
             self.cluster.wait_until(lambda n=number, p=phase: self.server.job(n)["phase"] == p, f"{number} is not {phase}")
             self.assertEqual(self.server.job(number)["exit_code"], code)
+
+
+@unittest.skipIf(MISSING, f"not installed: {' '.join(MISSING)}; run tools/setup")
+@unittest.skipUnless(os.geteuid() == 0, "needs several users")
+class Limits(ServeTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(enforce="associations,limits,qos")
+        cls.addClassCleanup(cls.cluster.stop)
+        text = cls.cluster.conf.read_text(encoding="utf-8")
+        cls.cluster.conf.write_text(text.replace("Default=YES", 'Default=YES TRESBillingWeights="CPU=1.0,GRES/gpu=10"'), encoding="utf-8")
+        cls.cluster.env["SHAREWELL_CRON"] = str(cls.cluster.folder / "etc/cron")
+        cls.cluster.start()
+
+    def findings(self):
+        done = self.cluster.run(PROGRAM, "slurm", "check", "--partition", "gpu", "--json")
+        return {finding["name"]: finding for finding in json.loads(done.stdout)["findings"]}, done.returncode
+
+    def test_s4_limits_and_prices_of_gpus_hold_for_placed_jobs(self):
+        self.cluster.run("sacctmgr", "-i", "modify", "qos", "normal", "set", "MaxTRESPU=gres/gpu=2", check=True)
+        self.cluster.run("sacctmgr", "-i", "modify", "account", "poor", "set", "GrpTRES=gres/gpu=4", check=True)
+        found, code = self.findings()
+        names = ("MaxTRESPU of QOS normal", "GrpTRES of account poor", "billing of partition gpu", "TRES")
+        self.assertEqual([found[name]["state"] for name in names], ["wrong", "wrong", "wrong", "missing"])
+        self.assertEqual(code, 1)
+        script = self.cluster.run(PROGRAM, "slurm", "install", "--print", "--partition", "gpu", check=True).stdout
+        self.cluster.run("bash", "-c", script, check=True)
+        self.cluster.restart()
+        for name in names[:2]:
+            self.cluster.run(*found[name]["mend"].replace("sacctmgr", "sacctmgr -i").split(), check=True)
+        found, _ = self.findings()
+        self.assertEqual([found[name]["state"] for name in names], ["good"] * 4, found)
+        # Three shares of half a GPU's memory, then a whole GPU: the fourth is one too many for two GPUs.
+        numbers = [self.cluster.sbatch("--hold", script="sleep 60", user="daemon") for _ in range(4)]
+        for number, gres in zip(numbers, ("shard:g0:50", "shard:g0:50", "shard:g1:50", "shard:g1:100")):
+            self.cluster.scontrol("update", f"JobId={number}", f"Gres={gres}")
+            self.cluster.scontrol("release", number)
+        for number in numbers[:3]:
+            self.cluster.wait_job(number, "RUNNING")
+        self.cluster.wait_until(lambda: "PerUser" in self.cluster.job(numbers[3])["Reason"], "the limit does not hold")
+        self.assertIn("gres/shard=50", self.cluster.job(numbers[0])["TRES"])
+        self.assertIn("billing=6", self.cluster.job(numbers[0])["TRES"])
 
 
 if __name__ == "__main__":

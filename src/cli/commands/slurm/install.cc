@@ -5,11 +5,13 @@
 #include <cctype>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalogue/gpu_catalogue.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/slurm/site.h"
+#include "cli/commands/slurm/try_site.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
@@ -72,6 +74,9 @@ class SlurmCommand : public Command {
         ->type_name("NAME");
     app.add_flag("--print", print_, "install: print the script; nothing is changed")
         ->disable_flag_override();
+    app.add_flag("--try", try_,
+                 "install: have a slurmctld of its own read the changed configuration first")
+        ->disable_flag_override();
     app.add_option("--user", user_, "install: the user that `sharewell serve` runs as, beside root")
         ->type_name("USER");
     app.add_option("--state", state_, "install: the server's folder, where it leaves a heartbeat")
@@ -101,7 +106,7 @@ class SlurmCommand : public Command {
     if (!catalogue_.empty()) RETURN_IF_ERROR(catalogue.Extend(catalogue_));
     const auto driver = engine::NewCommandDriver();
     const engine::SlurmSite site = FindSlurmSite(*driver, partition_);
-    if (!partition_.empty() && site.reached && site.partition.empty()) {
+    if (!partition_.empty() && site.reached && site.partitions.count(partition_) == 0) {
       return UsageError("--partition: Slurm has no partition {}; `sinfo -h -o %R` lists them",
                         core::Quoted(partition_));
     }
@@ -118,11 +123,15 @@ class SlurmCommand : public Command {
 
   Result<ExitCode> Install(const engine::SlurmSite& site,
                            const catalogue::GpuCatalogue& catalogue) {
-    if (!print_) {
+    if (!print_ && !try_) {
       return UsageError(
           "slurm install: give --print; the script it prints is to be read, and run by an admin");
     }
-    if (!site.conf_there) {
+    std::error_code error;
+    if (!site.unreadable.empty() && std::filesystem::is_regular_file(site.conf, error)) {
+      return core::FailedError("slurm install: {}", site.unreadable);
+    }
+    if (!site.conf_there()) {
       return tl::unexpected(core::Error{
           core::ErrorKind::kAbsent,
           fmt::format("slurm install: {} cannot be read; run this on the machine of slurmctld, or "
@@ -134,8 +143,11 @@ class SlurmCommand : public Command {
     options.folder = std::filesystem::path(site.conf).parent_path().string();
     options.hold_cpu_jobs = hold_cpu_jobs_;
     if (!state_.empty()) options.state = state_;
-    for (const std::string& text : {options.folder, options.state}) {
-      if (text.find_first_of("'\"\\$`\n |&#") != std::string::npos) {
+    std::vector<std::string> paths = {options.folder, options.state};
+    for (const auto& [path, text] : site.slurm.files) paths.push_back(path);
+    for (const auto& [path, text] : site.gres.files) paths.push_back(path);
+    for (const std::string& text : paths) {
+      if (text.find_first_of("'\"\\$`\n |&#()*?[]{};<>") != std::string::npos) {
         return UsageError("slurm install: {} cannot stand in a script; use a plain path",
                           core::Quoted(text));
       }
@@ -160,6 +172,26 @@ class SlurmCommand : public Command {
       const auto found = catalogue.Find(type);
       return found ? found->name : std::string();
     };
+    const auto change = engine::ChangeSite(site.slurm, site.gres, options, model);
+    if (!change) {
+      return core::FailedError("slurm install: {}; nothing was changed", change.error().message);
+    }
+    const std::string nodes = engine::HostList(change->nodes);
+    if (!std::all_of(nodes.begin(), nodes.end(), [](char c) {
+          return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                 std::string_view("._-,[]").find(c) != std::string_view::npos;
+        })) {
+      return core::FailedError(
+          "slurm install: {} cannot stand in a script; names of nodes have "
+          "letters, digits, dots and dashes",
+          core::Quoted(nodes));
+    }
+    if (try_) {
+      const auto tried = Try(site, options, *change);
+      RETURN_IF_ERROR(tried);
+      if (!*tried) return kFailed;
+    }
+    if (!print_) return kOk;
     RETURN_IF_ERROR(
         WriteOut(engine::InstallScript(site,
                                        {.lua = platform::EmbeddedSlurmLua(),
@@ -167,12 +199,27 @@ class SlurmCommand : public Command {
                                         .epilog = platform::EmbeddedSlurmEpilog(),
                                         .task_prolog = platform::EmbeddedSlurmTaskProlog(),
                                         .watchdog = platform::EmbeddedSlurmWatchdog()},
-                                       options, model)));
+                                       options, *change)));
     return kOk;
   }
 
+  // What it said goes to stderr, so that the script can go to a file.
+  Result<bool> Try(const engine::SlurmSite& site, const engine::InstallOptions& options,
+                   const engine::SiteChange& change) {
+    const auto changed = engine::ChangedConf(site.slurm, change);
+    RETURN_IF_ERROR(changed);
+    const bool own = !site.lua.empty() && site.lua.find("sharewell1") == std::string::npos;
+    const auto driver = engine::NewCommandDriver();
+    const auto report =
+        TrySite(*driver, *changed, change,
+                own ? site.lua : engine::LuaFor(platform::EmbeddedSlurmLua(), options));
+    RETURN_IF_ERROR(report);
+    fmt::print(stderr, "{}", report->text);
+    return report->accepted;
+  }
+
   std::string action_, partition_, user_, state_, catalogue_;
-  bool print_ = false, hold_cpu_jobs_ = false, json_ = false;
+  bool print_ = false, try_ = false, hold_cpu_jobs_ = false, json_ = false;
 };
 
 }  // namespace

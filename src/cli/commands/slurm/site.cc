@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "core/text/quoted.h"
@@ -54,11 +55,6 @@ engine::DeviceKind KindOfDevice(const std::string& path) {
   return null ? engine::DeviceKind::kNull : engine::DeviceKind::kCharacter;
 }
 
-std::string SiteSetting(const engine::SlurmSite& site, const char* name) {
-  const auto found = site.config.find(name);
-  return found == site.config.end() || found->second == "(null)" ? "" : found->second;
-}
-
 std::string UsualConf() {
   const char* given = std::getenv("SLURM_CONF");
   if (given != nullptr && *given != '\0') return given;
@@ -83,23 +79,65 @@ void TakeNodes(engine::SlurmDriver& driver, const std::string& partition, engine
   }
 }
 
+std::optional<std::string> TextOfConf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  return SiteFileText(path);
+}
+
 void TakeFiles(engine::SlurmSite& site) {
   const std::string folder = std::filesystem::path(site.conf).parent_path().string();
-  site.slurm_conf = SiteFileText(site.conf);
-  site.conf_there = !site.slurm_conf.empty();
-  site.gres_conf = SiteFileText(folder + "/gres.conf");
+  auto slurm = engine::ReadConf(site.conf, TextOfConf);
+  auto gres = engine::ReadConf(folder + "/gres.conf", [&](const std::string& path) {
+    const auto text = TextOfConf(path);
+    // One that is not there has no lines.
+    return text || path != folder + "/gres.conf" ? text : std::optional<std::string>("");
+  });
+  if (slurm) site.slurm = std::move(*slurm);
+  if (gres) site.gres = std::move(*gres);
+  if (!slurm) {
+    site.unreadable = slurm.error().message;
+  } else if (!gres) {
+    site.unreadable = gres.error().message;
+  }
   site.lua = SiteFileText(folder + "/job_submit.lua");
-  if (site.config.empty()) site.config = engine::ParseSlurmSettings(site.slurm_conf);
-  site.prolog = SiteFileText(SiteSetting(site, "Prolog"));
-  site.epilog = SiteFileText(SiteSetting(site, "Epilog"));
-  site.task_prolog = SiteFileText(SiteSetting(site, "TaskProlog"));
-  for (const engine::GresLine& line : engine::ParseGresConf(site.gres_conf)) {
+  if (site.config.empty()) site.config = engine::SettingsOf(site.slurm);
+  site.prolog = SiteFileText(engine::SiteSettingOf(site, "Prolog"));
+  site.epilog = SiteFileText(engine::SiteSettingOf(site, "Epilog"));
+  site.task_prolog = SiteFileText(engine::SiteSettingOf(site, "TaskProlog"));
+  for (const engine::GresLine& line : engine::GresLinesOf(site.gres)) {
     for (const std::string& file : line.files) site.devices[file] = KindOfDevice(file);
   }
   const char* cron = std::getenv("SHAREWELL_CRON");
   site.watchdog =
       SiteFileText(cron != nullptr ? cron : "/etc/cron.d/sharewell").find("sharewell-watchdog") !=
       std::string::npos;
+}
+
+void TakePartitions(engine::SlurmDriver& driver, engine::SlurmSite& site) {
+  const auto shown = AskSlurm(driver, engine::PartitionsCommand());
+  if (!shown) return;
+  std::istringstream lines(*shown);
+  for (std::string line; std::getline(lines, line);) {
+    std::replace(line.begin(), line.end(), ' ', '\n');
+    auto settings = engine::ParseSlurmSettings(line);
+    const std::string name = settings["PartitionName"];
+    if (!name.empty()) site.partitions[name] = std::move(settings);
+  }
+}
+
+// Of QOS and of this cluster's associations; left absent where sacctmgr does not say.
+void TakeLimits(engine::SlurmDriver& driver, engine::SlurmSite& site) {
+  if (engine::SiteSettingOf(site, "AccountingStorageType") != "accounting_storage/slurmdbd") return;
+  const auto qos = AskSlurm(driver, engine::QosLimitsCommand());
+  const auto associations = AskSlurm(
+      driver, engine::AssociationLimitsCommand(engine::SiteSettingOf(site, "ClusterName")));
+  if (!qos || !associations) return;
+  auto limits = engine::ParseQosLimits(*qos);
+  const auto more = engine::ParseAssociationLimits(*associations);
+  if (!limits || !more) return;
+  limits->insert(limits->end(), more->begin(), more->end());
+  site.limits = std::move(*limits);
 }
 
 }  // namespace
@@ -115,16 +153,15 @@ engine::SlurmSite FindSlurmSite(engine::SlurmDriver& driver, const std::string& 
   if (config) {
     site.reached = true;
     site.config = engine::ParseSlurmSettings(*config);
-    if (const std::string conf = SiteSetting(site, "SLURM_CONF"); !conf.empty()) site.conf = conf;
-    TakeNodes(driver, partition, site);
-    if (!partition.empty()) {
-      const auto shown = AskSlurm(driver, {"scontrol", "show", "partition", "-o", partition});
-      if (shown) {
-        std::string lines = *shown;
-        std::replace(lines.begin(), lines.end(), ' ', '\n');
-        site.partition = engine::ParseSlurmSettings(lines);
-      }
+    if (const std::string conf = engine::SiteSettingOf(site, "SLURM_CONF"); !conf.empty()) {
+      site.conf = conf;
     }
+    const std::string slurm_user = engine::SiteSettingOf(site, "SlurmUser");  // "slurm(64030)"
+    site.serves_slurm =
+        site.server_uid == 0 || slurm_user.ends_with("(" + std::to_string(site.server_uid) + ")");
+    TakeNodes(driver, partition, site);
+    TakePartitions(driver, site);
+    TakeLimits(driver, site);
   } else {
     site.unreached = config.error().message;
   }

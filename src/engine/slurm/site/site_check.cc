@@ -14,20 +14,10 @@ namespace {
 // Stands in each of our files whose rules matter; counted up when older ones should be replaced.
 constexpr const char* kSiteRules = "sharewell-rules-2";
 
-using Settings = std::map<std::string, std::string>;
-
 std::string_view TrimmedSite(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::string LowerSite(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 template <class Visit>
@@ -41,35 +31,27 @@ void EachSiteLine(std::string_view text, Visit visit) {
   }
 }
 
-std::string SettingOf(const Settings& settings, std::string_view name) {
-  for (const auto& [key, value] : settings) {
-    if (LowerSite(key) == LowerSite(name)) return value == "(null)" ? "" : value;
-  }
-  return "";
-}
-
 bool HasWord(std::string_view list, std::string_view word) {
-  const std::string all = "," + LowerSite(list) + ",";
+  const std::string all = "," + LowerConf(list) + ",";
   return all.find("," + std::string(word) + ",") != std::string::npos;
 }
 
 // Gathers what is found; `conf`: what an admin has to edit.
 class SiteChecker {
  public:
-  SiteChecker(const SlurmSite& site, const std::function<bool(const std::string&)>& knows_model)
+  SiteChecker(const SlurmSite& site, const KnowsModel& knows_model)
       : site_(site), knows_model_(knows_model) {}
 
   std::vector<SiteFinding> Check() {
     CheckController();
     if (site_.config.empty()) return std::move(findings_);
-    CheckAccounting();
+    Append(CheckSiteAccounts(site_));
     CheckVersion();
     CheckSelection();
     CheckScheduler();
     CheckRequeue();
-    CheckPartition();
-    if (site_.reached) CheckNodes();
-    CheckDevices();
+    Append(CheckSitePartitions(site_));
+    Append(CheckSiteNodes(site_, knows_model_));
     CheckLua();
     CheckScripts();
     if (site_.watchdog) {
@@ -89,15 +71,14 @@ class SiteChecker {
   void Add(SiteState state, std::string name, std::string what, std::string mend) {
     findings_.push_back({state, std::move(name), std::move(what), std::move(mend)});
   }
-  // Of one partition, where one was asked about.
-  std::string Install() const {
-    return "sharewell slurm install --print" +
-           (site_.asked_partition.empty() ? "" : " --partition " + site_.asked_partition);
+  void Append(std::vector<SiteFinding> more) {
+    findings_.insert(findings_.end(), more.begin(), more.end());
   }
+  std::string Install() const { return InstallCommand(site_); }
   void Good(std::string name, std::string what) {
     Add(SiteState::kGood, std::move(name), std::move(what), "");
   }
-  std::string Has(std::string_view name) const { return SettingOf(site_.config, name); }
+  std::string Has(std::string_view name) const { return SiteSettingOf(site_, name); }
   // What to write, and where.
   std::string Write(const std::string& line) const {
     return fmt::format("write {} into {}, then scontrol reconfigure", line,
@@ -107,7 +88,7 @@ class SiteChecker {
   void CheckController() {
     if (site_.reached) {
       Good("slurmctld", "answers");
-    } else if (!site_.conf_there) {
+    } else if (!site_.conf_there() && site_.unreadable.empty()) {
       Add(SiteState::kWrong, "slurmctld",
           fmt::format("Slurm's configuration is not there: {} cannot be read, and Slurm's commands "
                       "then wait a minute each",
@@ -118,25 +99,9 @@ class SiteChecker {
       Add(SiteState::kWrong, "slurmctld", "does not answer: " + site_.unreached,
           "systemctl status slurmctld; scontrol ping");
     }
-  }
-
-  void CheckAccounting() {
-    const std::string tres = Has("AccountingStorageTRES"), type = Has("AccountingStorageType");
-    const bool database = type == "accounting_storage/slurmdbd";
-    if (LowerSite(tres).find("gres/") != std::string::npos && !database) {
-      Add(SiteState::kDeadly, "accounting",
-          fmt::format("AccountingStorageTRES={} without slurmdbd: slurmctld does not start "
-                      "(\"slurmdbd is required to run with TRES\")",
-                      tres),
-          "take gres/... out of AccountingStorageTRES in slurm.conf, or set "
-          "AccountingStorageType=accounting_storage/slurmdbd");
-    } else if (!database) {
-      Add(SiteState::kNote, "accounting",
-          "there is no slurmdbd: jobs that ended are known for MinJobAge only, and sacct says "
-          "nothing",
-          "");
-    } else {
-      Good("accounting", "slurmdbd keeps what ended");
+    if (!site_.unreadable.empty()) {
+      Add(SiteState::kWrong, "slurm.conf", site_.unreadable,
+          "mend that line, then scontrol reconfigure");
     }
   }
 
@@ -166,7 +131,7 @@ class SiteChecker {
       Add(SiteState::kWrong, "select",
           fmt::format("SelectType={}: GPUs need cons_tres", type.empty() ? "(not set)" : type),
           "write SelectType=select/cons_tres into slurm.conf and restart slurmctld");
-    } else if (LowerSite(Has("SelectTypeParameters")).find("cr_") == std::string::npos) {
+    } else if (LowerConf(Has("SelectTypeParameters")).find("cr_") == std::string::npos) {
       Add(SiteState::kWrong, "select",
           "SelectTypeParameters is not set: a job gets whole nodes, so that nothing is shared",
           "write SelectTypeParameters=CR_Core_Memory into slurm.conf and restart slurmctld");
@@ -179,7 +144,7 @@ class SiteChecker {
     } else {
       Add(SiteState::kMissing, "GRES",
           fmt::format("GresTypes={}: shares of GPUs are counted as shards", gres),
-          "write GresTypes=gpu,shard into slurm.conf and restart slurmctld and every slurmd");
+          "write GresTypes=gpu,shard into slurm.conf, then " + std::string(kRestartOrder));
     }
   }
 
@@ -208,117 +173,12 @@ class SiteChecker {
     }
   }
 
-  void CheckPartition() {
-    if (LowerSite(SettingOf(site_.partition, "OverSubscribe")) == "exclusive") {
-      Add(SiteState::kWrong, "partition",
-          "OverSubscribe=EXCLUSIVE: each job gets whole nodes, so that nothing is shared",
-          "take OverSubscribe=EXCLUSIVE out of the PartitionName line, then scontrol reconfigure");
-    }
-    if (LowerSite(SettingOf(site_.partition, "ExclusiveUser")) == "yes") {
-      Add(SiteState::kNote, "partition",
-          "ExclusiveUser=YES: jobs of different users never share a node", "");
-    }
-  }
-
-  void CheckNodes() {
-    std::vector<std::string> plain, mixed, unnamed, odd, ready;
-    for (const SlurmNode& node : site_.nodes) {
-      const auto found = site_.gpus.find(node.name);
-      const int gpus = found == site_.gpus.end() ? 0 : found->second;
-      if (std::find(node.states.begin(), node.states.end(), "INVAL") != node.states.end() ||
-          std::find(node.states.begin(), node.states.end(), "INVALID_REG") != node.states.end()) {
-        Add(SiteState::kWrong, "node " + node.name, "Slurm refuses it: " + node.reason,
-            "make gres.conf and the Gres= of its NodeName line say the same, then restart slurmd");
-      }
-      if (gpus == 0 && node.slots.empty()) continue;
-      if (node.slots.empty()) {
-        plain.push_back(node.name);
-        continue;
-      }
-      if (node.other_gpus > 0) mixed.push_back(node.name);
-      std::set<std::string> slots(node.slots.begin(), node.slots.end());
-      for (std::size_t i = 0; i < node.slots.size(); ++i) {
-        if (slots.count(fmt::format("g{}", i)) == 0) {
-          odd.push_back(node.name);
-          break;
-        }
-      }
-      if (std::none_of(node.features.begin(), node.features.end(), knows_model_)) {
-        unnamed.push_back(node.name);
-      }
-      ready.push_back(node.name);
-    }
-    const auto list = [](const std::vector<std::string>& names) {
-      return fmt::format("{}", fmt::join(names, ","));
-    };
-    if (ready.empty() && plain.empty()) {
-      Add(SiteState::kMissing, "shards", "no node of the partition has a GPU that Slurm knows",
-          "write Gres=gpu:N to the NodeName lines in slurm.conf, then " + Install());
-    } else if (ready.empty()) {
-      Add(SiteState::kMissing, "shards",
-          "no node has slots (typed GPUs with 100 shards each): there is nothing to place jobs on",
-          Install() + " writes the lines of slurm.conf and gres.conf");
-    } else {
-      Good("shards", fmt::format("slots on {}", list(ready)));
-      if (!plain.empty()) {
-        Add(SiteState::kNote, "shards",
-            fmt::format("no slots on {}: plain Slurm alone uses these GPUs", list(plain)),
-            Install() + " writes the lines for them too");
-      }
-    }
-    if (!mixed.empty()) {
-      Add(SiteState::kWrong, "slots",
-          fmt::format("on {} some GPUs have shards and others have none", list(mixed)),
-          "give every GPU of the node a type g0, g1, ... and 100 shards, in slurm.conf and "
-          "gres.conf");
-    }
-    if (!odd.empty()) {
-      Add(SiteState::kWrong, "slots",
-          fmt::format("on {} slots are not named g0, g1, ...: a job that moves between nodes with "
-                      "other names is never started again (BadConstraints)",
-                      list(odd)),
-          "name the types g0, g1, ... on every node, in slurm.conf and gres.conf");
-    }
-    if (!unnamed.empty()) {
-      Add(SiteState::kMissing, "GPU model",
-          fmt::format("no feature of {} names a GPU model (sharewell gpus lists them)",
-                      list(unnamed)),
-          fmt::format("write Feature=MODEL to its NodeName line, or for now: scontrol update "
-                      "NodeName={} AvailableFeatures=MODEL",
-                      unnamed.front()));
-    }
-  }
-
-  void CheckDevices() {
-    for (const GresLine& line : ParseGresConf(site_.gres_conf)) {
-      if (line.auto_detect && !line.type.empty()) continue;
-      for (const std::string& file : line.files) {
-        const auto found = site_.devices.find(file);
-        const auto kind = found == site_.devices.end() ? DeviceKind::kUnknown : found->second;
-        if (kind == DeviceKind::kOther) {
-          Add(SiteState::kWrong, "device " + file,
-              "gres.conf names it, and it is no character device: CUDA_VISIBLE_DEVICES would never "
-              "be set",
-              "write File=/dev/nvidia0 (with the GPU's number) into gres.conf and restart slurmd");
-        } else if (kind == DeviceKind::kNull) {
-          Add(SiteState::kWrong, "device " + file,
-              "it is /dev/null under another name: with ConstrainDevices=yes jobs lose /dev/null",
-              "name the GPU's own device in gres.conf");
-        } else if (line.name == "gpu" && (file.back() < '0' || file.back() > '9')) {
-          Add(SiteState::kWrong, "device " + file,
-              "its name does not end in a number, which Slurm takes for the GPU's index",
-              "write File=/dev/nvidia0 (with the GPU's number) into gres.conf and restart slurmd");
-        }
-      }
-    }
-  }
-
   void CheckLua() {
     if (!HasWord(Has("JobSubmitPlugins"), "lua")) {
       Add(SiteState::kMissing, "job_submit.lua",
           "JobSubmitPlugins has no lua: jobs start before they could be placed",
           Install() + " writes the plugin, and JobSubmitPlugins=lua");
-    } else if (!site_.conf_there) {
+    } else if (!site_.conf_there()) {
       Add(SiteState::kNote, "job_submit.lua",
           "slurm.conf is not on this machine, so that the file beside it was not looked at", "");
     } else if (site_.lua.empty()) {
@@ -351,7 +211,7 @@ class SiteChecker {
           Install() + " writes the script and the line for slurm.conf");
     } else if (text.empty()) {
       Add(SiteState::kNote, setting, path + " was not looked at: it is not on this machine", "");
-    } else if (LowerSite(text).find("sharewell") == std::string::npos) {
+    } else if (LowerConf(text).find("sharewell") == std::string::npos) {
       Add(SiteState::kMissing, setting,
           fmt::format("{} is the site's own, and does not run ours: {}", path, without),
           "call ours from it: " + Install() + " writes it");
@@ -373,7 +233,7 @@ class SiteChecker {
   }
 
   const SlurmSite& site_;
-  const std::function<bool(const std::string&)>& knows_model_;
+  const KnowsModel& knows_model_;
   std::vector<SiteFinding> findings_;
 };
 
@@ -388,37 +248,30 @@ std::map<std::string, std::string> ParseSlurmSettings(std::string_view text) {
     // 24.11 shows `Prolog[0]` where 22.05 shows `Prolog`: there may be several.
     if (name.ends_with(']')) name = name.substr(0, name.find('['));
     if (name.empty() || name.find(' ') != std::string_view::npos) return;
-    const std::string lower = LowerSite(name);
-    if (lower == "nodename" || lower == "partitionname" || lower == "nodeset") return;
     out.insert_or_assign(std::string(name), std::string(TrimmedSite(line.substr(equals + 1))));
   });
   return out;
 }
 
-std::vector<GresLine> ParseGresConf(std::string_view text) {
-  std::vector<GresLine> out;
-  EachSiteLine(text, [&](std::string_view line) {
-    GresLine gres;
-    bool known = false;
-    while (!line.empty()) {
-      const auto end = line.find_first_of(" \t");
-      const std::string_view word = line.substr(0, end);
-      line = end == std::string_view::npos ? std::string_view() : TrimmedSite(line.substr(end));
-      const auto equals = word.find('=');
-      if (equals == std::string_view::npos) continue;
-      const std::string key = LowerSite(word.substr(0, equals));
-      const std::string_view value = word.substr(equals + 1);
-      // A list that cannot be read is none: slurmd itself says what is wrong with it.
-      if (key == "nodename") gres.nodes = ExpandHosts(value).value_or(std::vector<std::string>());
-      if (key == "file") gres.files = ExpandHosts(value).value_or(std::vector<std::string>());
-      if (key == "name") gres.name = value;
-      if (key == "type") gres.type = value;
-      if (key == "autodetect") gres.auto_detect = LowerSite(value) != "off";
-      known = known || key == "name" || key == "autodetect";
-    }
-    if (known) out.push_back(std::move(gres));
-  });
+std::map<std::string, std::string> SettingsOf(const ConfText& conf) {
+  std::map<std::string, std::string> out;
+  for (const ConfLine& line : conf.lines) {
+    if (IsConfRecord(line.words.front().key)) continue;
+    for (const ConfWord& word : line.words) out[word.key] = word.value;
+  }
   return out;
+}
+
+std::string SiteSettingOf(const SlurmSite& site, std::string_view name) {
+  for (const auto& [key, value] : site.config) {
+    if (SameConfWord(key, name)) return value == "(null)" ? "" : value;
+  }
+  return "";
+}
+
+std::string InstallCommand(const SlurmSite& site) {
+  return "sharewell slurm install --print" +
+         (site.asked_partition.empty() ? "" : " --partition " + site.asked_partition);
 }
 
 std::string_view SiteStateWord(SiteState state) {
@@ -437,8 +290,7 @@ std::string_view SiteStateWord(SiteState state) {
   return "deadly";
 }
 
-std::vector<SiteFinding> CheckSlurmSite(
-    const SlurmSite& site, const std::function<bool(const std::string&)>& knows_model) {
+std::vector<SiteFinding> CheckSlurmSite(const SlurmSite& site, const KnowsModel& knows_model) {
   return SiteChecker(site, knows_model).Check();
 }
 

@@ -7,14 +7,24 @@ namespace {
 
 bool KnowsV100(const std::string& feature) { return feature == "V100"; }
 
+ConfText ConfOf(const std::string& path, const std::string& text) {
+  auto conf = ReadConf(path, [&](const std::string&) { return std::optional<std::string>(text); });
+  EXPECT_TRUE(conf) << (conf ? "" : conf.error().message);
+  return conf ? *conf : ConfText();
+}
+ConfText GresOf(const std::string& text) { return ConfOf("/etc/slurm/gres.conf", text); }
+
 // A site where nothing is missing.
 SlurmSite ReadySite() {
   SlurmSite site;
-  site.reached = site.conf_there = site.watchdog = true;
+  site.reached = site.watchdog = true;
+  site.slurm = ConfOf("/etc/slurm/slurm.conf",
+                      "NodeName=n1 Gres=gpu:g0:1,gpu:g1:1,shard:g0:100,shard:g1:100\n");
   site.conf = "/etc/slurm/slurm.conf";
   site.config = ParseSlurmSettings(
       "Configuration data as of 2026-11-16T12:52:08\n"
-      "AccountingStorageTRES   = cpu,mem,energy,node,billing\n"
+      "AccountingStorageTRES   = cpu,mem,energy,node,billing,gres/gpu,gres/shard\n"
+      "AccountingStorageEnforce = associations,limits\n"
       "AccountingStorageType   = accounting_storage/slurmdbd\n"
       "SLURM_VERSION           = 24.11.5\n"
       "SelectType              = select/cons_tres\n"
@@ -35,7 +45,8 @@ SlurmSite ReadySite() {
   node.features = {"V100"};
   site.nodes = {node};
   site.gpus = {{"n1", 2}};
-  site.gres_conf = "NodeName=n1 Name=gpu Type=g0 File=/dev/nvidia0\n";
+  site.gres = GresOf("NodeName=n1 Name=gpu Type=g0 File=/dev/nvidia0\n");
+  site.limits.emplace();
   site.devices = {{"/dev/nvidia0", DeviceKind::kCharacter}};
   return site;
 }
@@ -105,7 +116,7 @@ TEST(SiteCheck, DevicesAreCharacterDevicesWithANumberOfTheirOwn) {
             std::string::npos);
   site.devices["/dev/nvidia0"] = DeviceKind::kNull;
   EXPECT_NE(BadOne(site, "device /dev/nvidia0").what.find("/dev/null"), std::string::npos);
-  site.gres_conf = "Name=gpu Type=g0 File=/dev/gpu\n";
+  site.gres = GresOf("Name=gpu Type=g0 File=/dev/gpu\n");
   EXPECT_NE(BadOne(site, "device /dev/gpu").what.find("number"), std::string::npos);
   // A node's devices are not on this machine.
   site = ReadySite();
@@ -124,6 +135,7 @@ TEST(SiteCheck, SlotsAreNamedAlikeOnEveryNodeAndCoverAllItsGpus) {
   site.nodes[0].slots.clear();
   EXPECT_EQ(BadOne(site, "shards").state, SiteState::kMissing);
   // Beside a node that has slots, one without is left to Slurm.
+  site.slurm = ConfText();
   site.nodes.push_back(ReadySite().nodes[0]);
   site.nodes[1].name = "n2";
   site.gpus["n2"] = 2;
@@ -180,12 +192,13 @@ TEST(SiteCheck, WhatBlocksSharingOrMovingIsWrong) {
   EXPECT_EQ(BadOne(with("SchedulerType", "sched/builtin"), "scheduler").state, SiteState::kNote);
   EXPECT_EQ(BadOne(with("Prolog", "(null)"), "Prolog").state, SiteState::kMissing);
   SlurmSite site = ReadySite();
-  site.partition = {{"OverSubscribe", "EXCLUSIVE"}};
-  EXPECT_EQ(BadOne(site, "partition").state, SiteState::kWrong);
+  site.asked_partition = "gpu";
+  site.partitions["gpu"] = {{"OverSubscribe", "EXCLUSIVE"}};
+  EXPECT_EQ(BadOne(site, "partition gpu").state, SiteState::kWrong);
 }
 
 TEST(SiteCheck, SettingsAreReadFromTheFileAsFromSlurmctld) {
-  EXPECT_EQ(ParseSlurmSettings("# no\nGresTypes=gpu # yes\n NodeName=n1 CPUs=2\nA=1\nA=2"),
+  EXPECT_EQ(SettingsOf(ConfOf("s", "# no\nGresTypes=gpu # yes\n NodeName=n1 CPUs=2\nA=1\nA=2")),
             (std::map<std::string, std::string>{{"GresTypes", "gpu"}, {"A", "2"}}));
   EXPECT_EQ(ParseSlurmSettings("Prolog                  = (null)\nno setting\n=x\n"),
             (std::map<std::string, std::string>{{"Prolog", "(null)"}}));
@@ -194,13 +207,89 @@ TEST(SiteCheck, SettingsAreReadFromTheFileAsFromSlurmctld) {
 }
 
 TEST(SiteCheck, GresConfHasNodesTypesAndFiles) {
-  const auto lines = ParseGresConf(
-      "AutoDetect=nvml\nNodeName=n[1-2] Name=gpu Type=g0 File=/dev/nvidia[0-1]\n#x\n");
+  const auto lines = GresLinesOf(
+      GresOf("AutoDetect=nvml\nNodeName=n[1-2] Name=gpu Type=g0 File=/dev/nvidia[0-1]\n#x\n"));
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_TRUE(lines[0].auto_detect);
   EXPECT_EQ(lines[1].nodes, (std::vector<std::string>{"n1", "n2"}));
   EXPECT_EQ(lines[1].files, (std::vector<std::string>{"/dev/nvidia0", "/dev/nvidia1"}));
   EXPECT_EQ(lines[1].type, "g0");
+}
+
+TEST(SiteCheck, DrainedNodesAreSeen) {
+  SlurmSite site = ReadySite();
+  site.nodes.push_back(site.nodes[0]);
+  site.nodes[1].name = "n2";
+  site.gpus["n2"] = 2;
+  site.nodes[1].states = {"IDLE", "DRAIN"};
+  site.nodes[1].reason = "a new disk [root@2026-11-19T10:00:00]";
+  EXPECT_EQ(BadOne(site, "node n2").state, SiteState::kNote);
+  // By Slurm itself, after a restart in the wrong order.
+  site.nodes[1].reason = "gres/gpu count reported lower than configured (0 < 2)";
+  EXPECT_EQ(BadOne(site, "node n2").state, SiteState::kWrong);
+  site = ReadySite();
+  site.nodes[0].states = {"DOWN"};
+  EXPECT_EQ(BadOne(site, "nodes").state, SiteState::kWrong);
+}
+
+TEST(SiteCheck, SlurmctldThatWasNotRestartedIsSeen) {
+  SlurmSite site = ReadySite();
+  site.nodes[0].slots.clear();
+  site.nodes[0].other_gpus = 2;
+  EXPECT_NE(BadOne(site, "restart").mend.find("stop slurmctld"), std::string::npos);
+  site = ReadySite();
+  site.slurm = ConfOf("/etc/slurm/slurm.conf", "NodeName=n1 Gres=gpu:v100:2\n");
+  EXPECT_EQ(BadOne(site, "restart").state, SiteState::kWrong);
+  site.slurm = ConfOf("/etc/slurm/slurm.conf", "NodeName=n1 Gres=gpu:v100:1,gpu:a100:1\n");
+  EXPECT_NE(BadOne(site, "node n1").what.find("slurm.conf:1"), std::string::npos);
+}
+
+TEST(SiteCheck, EachLimitAndPriceOfGpusIsShownInShards) {
+  SlurmSite site = ReadySite();
+  site.limits->push_back({"QOS normal", "qos normal", "MaxTRESPU", "cpu=8,gres/gpu=2"});
+  SiteFinding found = BadOne(site, "MaxTRESPU of QOS normal");
+  EXPECT_EQ(found.state, SiteState::kWrong);
+  EXPECT_NE(found.what.find("2 GPUs are 200 shards"), std::string::npos);
+  EXPECT_EQ(found.mend, "sacctmgr modify qos normal set MaxTRESPU=gres/shard=200");
+  site.limits->front().tres = "gres/gpu=2,gres/shard=200";
+  EXPECT_TRUE(IsReady(CheckSlurmSite(site, KnowsV100)));
+  site.limits->front().tres = "gres/gpu=2,gres/shard=100";
+  EXPECT_EQ(BadOne(site, "MaxTRESPU of QOS normal").state, SiteState::kNote);
+  site.limits->front() = {"account lab", "account lab", "GrpTRES", "gres/gpu:v100=3"};
+  EXPECT_NE(BadOne(site, "GrpTRES of account lab").mend.find("gres/shard=300"), std::string::npos);
+  site.limits->front() = {"QOS big", "qos big", "MinTRES", "gres/gpu=1"};
+  EXPECT_EQ(BadOne(site, "MinTRES of QOS big").mend,
+            "sacctmgr modify qos big set MinTRES=gres/gpu=-1");
+  // What Slurm does not enforce bounds nobody.
+  site.config["AccountingStorageEnforce"] = "none";
+  EXPECT_EQ(BadOne(site, "MinTRES of QOS big").state, SiteState::kNote);
+  site = ReadySite();
+  site.partitions["gpu"] = {{"TRESBillingWeights", "CPU=1.0,GRES/gpu=10.0"}};
+  EXPECT_NE(BadOne(site, "billing of partition gpu").mend.find("GRES/shard=0.1"),
+            std::string::npos);
+  site = ReadySite();
+  site.config["AccountingStorageTRES"] = "cpu,gres/gpu";
+  EXPECT_EQ(BadOne(site, "TRES").state, SiteState::kMissing);
+  site = ReadySite();
+  site.limits.reset();
+  EXPECT_EQ(BadOne(site, "limits").state, SiteState::kNote);
+}
+
+TEST(SiteCheck, WhatStandsBesideThePartitionIsSaid) {
+  SlurmSite site = ReadySite();
+  site.config["PreemptType"] = "preempt/qos";
+  EXPECT_EQ(BadOne(site, "preemption").state, SiteState::kNote);
+  site.config["PrivateData"] = "accounts,jobs";
+  EXPECT_EQ(BadOne(site, "PrivateData").state, SiteState::kNote);
+  site.serves_slurm = false;
+  EXPECT_EQ(BadOne(site, "PrivateData").state, SiteState::kWrong);
+  site = ReadySite();
+  site.asked_partition = "gpu";
+  site.nodes[0].partitions = {"gpu", "debug"};
+  EXPECT_NE(BadOne(site, "shared nodes").what.find("n1 are also of debug"), std::string::npos);
+  site = ReadySite();
+  site.unreadable = "/etc/slurm/nodes.conf:3: \"x\" cannot be read";
+  EXPECT_EQ(BadOne(site, "slurm.conf").state, SiteState::kWrong);
 }
 
 }  // namespace

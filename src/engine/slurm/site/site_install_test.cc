@@ -13,30 +13,27 @@ constexpr SiteFiles kSiteFiles{.lua = "local PARTITIONS = {} -- @PARTITIONS@\nsh
                                .task_prolog = "#task\n",
                                .watchdog = "#watchdog\n"};
 
-SlurmSite PlainSite() {
+ConfText ConfFrom(const std::string& path, const std::string& text) {
+  auto conf = ReadConf(path, [&](const std::string&) { return std::optional<std::string>(text); });
+  EXPECT_TRUE(conf);
+  return conf ? *conf : ConfText();
+}
+
+SlurmSite PlainSite(const std::string& more = "") {
   SlurmSite site;
   site.conf = "/etc/slurm/slurm.conf";
-  site.slurm_conf = "ClusterName=lab\nGresTypes=gpu\nNodeName=n[1-2] CPUs=8 Gres=gpu:v100:2\n";
-  site.gres_conf = "NodeName=n[1-2] Name=gpu Type=v100 File=/dev/nvidia[0-1]\n";
-  site.config = ParseSlurmSettings(site.slurm_conf);
+  site.slurm = ConfFrom(site.conf, "ClusterName=lab\nGresTypes=gpu\n" + more +
+                                       "NodeName=n[1-2] CPUs=8 Gres=gpu:v100:2\n");
+  site.gres = ConfFrom("/etc/slurm/gres.conf",
+                       "NodeName=n[1-2] Name=gpu Type=v100 File=/dev/nvidia[0-1]\n");
+  site.config = SettingsOf(site.slurm);
   return site;
 }
 
-TEST(SiteInstall, ANodesGpusBecomeSlotsAndItsModelAFeature) {
-  EXPECT_EQ(NodeLineWithSlots("NodeName=n[1-2] CPUs=8  Gres=gpu:v100:2 State=UP", OnlyV100),
-            "NodeName=n[1-2] CPUs=8 Gres=gpu:g0:1,gpu:g1:1,shard:g0:100,shard:g1:100 State=UP "
-            "Feature=V100");
-  EXPECT_EQ(NodeLineWithSlots("NodeName=a Gres=gpu:1,nic:2 Feature=ib", OnlyV100),
-            "NodeName=a Gres=gpu:g0:1,shard:g0:100,nic:2 Feature=ib");
-  EXPECT_EQ(NodeLineWithSlots("NodeName=a Gres=gpu:v100:1 Feature=ib", OnlyV100),
-            "NodeName=a Gres=gpu:g0:1,shard:g0:100 Feature=ib,V100");
-}
-
-TEST(SiteInstall, NodesWithoutGpusOrWithSlotsStayAsTheyAre) {
-  EXPECT_EQ(NodeLineWithSlots("NodeName=a CPUs=8", OnlyV100), "");
-  EXPECT_EQ(NodeLineWithSlots("NodeName=a Gres=nic:1", OnlyV100), "");
-  EXPECT_EQ(NodeLineWithSlots("NodeName=a Gres=gpu:g0:1,shard:g0:100", OnlyV100), "");
-  EXPECT_EQ(NodeLineWithSlots("NodeName=a Gres=gpu:0", OnlyV100), "");
+std::string ScriptOf(const SlurmSite& site) {
+  const auto change = ChangeSite(site.slurm, site.gres, {}, OnlyV100);
+  EXPECT_TRUE(change) << (change ? "" : change.error().message);
+  return change ? InstallScript(site, kSiteFiles, {}, *change) : "";
 }
 
 TEST(SiteInstall, ThePluginGetsItsPartitionAndWhoMayPlace) {
@@ -51,38 +48,41 @@ TEST(SiteInstall, ThePluginGetsItsPartitionAndWhoMayPlace) {
             "true }\nlocal HOLD_CPU_JOBS = true\n");
 }
 
-TEST(SiteInstall, TheScriptSaysWhatWasAndWhatIsNow) {
-  const std::string script = InstallScript(PlainSite(), kSiteFiles, {}, OnlyV100);
+TEST(SiteInstall, TheScriptCarriesAPatchOfEachFileAndSaysWhy) {
+  const std::string script = ScriptOf(PlainSite());
   for (const char* part :
-       {"#   was: GresTypes=gpu\n", "#   now: GresTypes=gpu,shard\n",
-        "#   now: JobSubmitPlugins=lua\n", "#   now: Prolog=/etc/slurm/sharewell-prolog\n",
-        "#   was: NodeName=n[1-2] CPUs=8 Gres=gpu:v100:2\n",
-        "NodeName=n[1-2] Name=gpu Type=g1 File=/dev/nvidia1\n",
-        "NodeName=n[1-2] Name=shard Type=g1 Count=100 File=/dev/nvidia1\n",
-        "HEARTBEAT=/var/lib/sharewell/heartbeat\n", "--undo"}) {
+       {"#   slurm.conf:2: GresTypes: shares of GPUs", "\n-GresTypes=gpu\n",
+        "\n+GresTypes=gpu,shard\n", "\n+JobSubmitPlugins=lua\n",
+        "\n+Prolog=/etc/slurm/sharewell-prolog\n", "\n-NodeName=n[1-2] CPUs=8 Gres=gpu:v100:2\n",
+        "\n+NodeName=n[1-2] Name=shard Type=g1 Count=100 File=/dev/nvidia1\n",
+        "HEARTBEAT=/var/lib/sharewell/heartbeat\n", "\nnodes=n[1-2]\n",
+        "files=(/etc/slurm/gres.conf /etc/slurm/slurm.conf)\n", "systemctl stop slurmctld"}) {
     EXPECT_NE(script.find(part), std::string::npos) << part << "\n" << script;
   }
 }
 
-TEST(SiteInstall, WhatTheSiteHasOfItsOwnStays) {
+TEST(SiteInstall, ASiteThatIsChangedGetsOurFilesAlone) {
   SlurmSite site = PlainSite();
-  site.config["Prolog"] = "/site/prolog";
+  const auto change = ChangeSite(site.slurm, site.gres, {}, OnlyV100);
+  ASSERT_TRUE(change);
+  const auto slurm = ChangedConf(site.slurm, *change), gres = ChangedConf(site.gres, *change);
+  ASSERT_TRUE(slurm && gres);
+  site.slurm = *slurm;
+  site.gres = *gres;
+  const std::string script = ScriptOf(site);
+  EXPECT_NE(script.find("nothing to change"), std::string::npos) << script;
+  EXPECT_NE(script.find("cat > /etc/slurm/sharewell-prolog"), std::string::npos);
+}
+
+TEST(SiteInstall, WhatTheSiteHasOfItsOwnStays) {
+  SlurmSite site = PlainSite("Prolog=/site/prolog\n");
   site.lua = "function slurm_job_submit() end\n";
-  const std::string script = InstallScript(site, kSiteFiles, {}, OnlyV100);
-  EXPECT_EQ(script.find("now: Prolog="), std::string::npos);
+  const std::string script = ScriptOf(site);
+  EXPECT_EQ(script.find("+Prolog="), std::string::npos);
   EXPECT_NE(script.find("Prolog is the site's own (/site/prolog)"), std::string::npos);
   EXPECT_EQ(script.find("cat > /etc/slurm/job_submit.lua"), std::string::npos);
   EXPECT_NE(script.find("cat > /etc/slurm/sharewell.lua"), std::string::npos);
   EXPECT_NE(script.find("dofile(\"/etc/slurm/sharewell.lua\")"), std::string::npos);
-}
-
-TEST(SiteInstall, ASettingThatKillsSlurmctldIsTakenOut) {
-  SlurmSite site = PlainSite();
-  site.slurm_conf += "AccountingStorageTRES=gres/gpu\n";
-  site.config = ParseSlurmSettings(site.slurm_conf);
-  const std::string script = InstallScript(site, kSiteFiles, {}, OnlyV100);
-  EXPECT_NE(script.find("#   was: AccountingStorageTRES=gres/gpu\n"), std::string::npos);
-  EXPECT_EQ(script.find("now: AccountingStorageTRES"), std::string::npos);
 }
 
 }  // namespace
