@@ -9,6 +9,7 @@
 
 #include "engine/slurm/control/slurm_claim.h"
 #include "engine/slurm/read/slurm_constraint.h"
+#include "engine/slurm/read/slurm_preemption.h"
 #include "engine/slurm/read/slurm_read.h"
 #include "engine/slurm/read/slurm_shares.h"
 #include "engine/slurm/read/slurm_words.h"
@@ -78,6 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   engine::SlurmShares shares;
   ReadOrRefused(engine::ParseFairShare(text, shares));
   ReadOrRefused(engine::ParseQos(text, shares));
+  if (const auto lists = engine::ParsePreempt(text)) (void)engine::RanksSayIt(*lists);
   if (!(engine::WeightOf({}, shares) > 0)) __builtin_trap();
   const auto hosts = engine::ExpandHosts(text, 1000);
   ReadOrRefused(hosts);

@@ -28,7 +28,9 @@ struct StartTerms {
   double weight = 1;               // of its user, as the manager has it; above 0
   int priority = 0;                // as the manager has it, which says who may have which
   bool preempts = false;           // jobs of lower priority give way where it finds no place
-  bool keeps_place = false;        // it never gives way: nothing would start it again
+  // So many tasks of its array run at once, as the manager has it now; 0: as it was submitted.
+  int array_at_once = 0;
+  bool keeps_place = false;  // it never gives way: nothing would start it again
 
   friend bool operator==(const StartTerms&, const StartTerms&) = default;
 };

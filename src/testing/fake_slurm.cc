@@ -22,6 +22,7 @@ using engine::SlurmSlot;
 namespace {
 
 constexpr int kShards = 100;
+constexpr const char* kRequeuedHeld = "job requeued in held state";
 
 tl::unexpected<core::Error> NoAnswer() {
   return core::FailedError("slurmctld does not answer (Unable to contact slurm controller)");
@@ -93,7 +94,7 @@ void FakeSlurm::SetNode(const std::string& name, bool up, const std::string& sta
   for (auto& [id, job] : jobs_) {
     const auto& on = job.slurm.nodes;
     const bool there = std::find(on.begin(), on.end(), name) != on.end();
-    if (there && job.slurm.phase == SlurmPhase::kRunning) Requeue(job, false);
+    if (there && job.slurm.phase == SlurmPhase::kRunning) Requeue(job, "");
   }
 }
 
@@ -210,22 +211,27 @@ std::string FakeSlurm::CarryOut(const std::string& line) {
     slurm.reason = "Resources";
   } else if ((words[0] == "hold" || words[0] == "uhold") && pending) {
     slurm.priority = 0;
-    slurm.reason = "JobHeldAdmin";
-  } else if (words[0] == "requeuehold" && slurm.phase == SlurmPhase::kRunning) {
+    if (slurm.reason != kRequeuedHeld) {
+      slurm.reason = words[0] == "hold" ? "JobHeldAdmin" : "JobHeldUser";
+    }
+  } else if (words[0] == "uhold" && job->leaves && job->requeues) {
+    job->held_as = "JobHeldUser";
+  } else if (words[0].starts_with("requeue") && slurm.phase == SlurmPhase::kRunning) {
     job->leaves = now_ + leaving;
     job->requeues = true;
-  } else if (words[0] == "requeuehold" && !pending) {
+    job->held_as = words[0] == "requeuehold" ? kRequeuedHeld : "";
+  } else if (words[0].starts_with("requeue") && !pending) {
     return "Job/step already completing or completed";
   }
   StartJobs();
   return {};
 }
 
-void FakeSlurm::Requeue(Job& job, bool held) {
+void FakeSlurm::Requeue(Job& job, const std::string& held_as) {
   SlurmJob& slurm = job.slurm;
   SetPhase(slurm, SlurmPhase::kPending, "PENDING");
-  slurm.priority = held ? 0 : 1;
-  slurm.reason = held ? "job requeued in held state" : "BeginTime";
+  slurm.priority = held_as.empty() ? 1 : 0;
+  slurm.reason = held_as.empty() ? "BeginTime" : held_as;
   slurm.nodes.clear();
   slurm.started.reset();
   ++slurm.restarts;
@@ -323,7 +329,7 @@ void FakeSlurm::Happen() {
                well ? "COMPLETED" : "FAILED");
       slurm.exit_code = job.told.exit_code;
     } else if (leaves && job.requeues) {
-      Requeue(job, true);
+      Requeue(job, job.held_as);
     } else if (leaves) {
       SetPhase(slurm, SlurmPhase::kCancelled, "CANCELLED");
     }

@@ -69,6 +69,7 @@ class FakeSlurm : public engine::SlurmClient {
   std::vector<engine::SlurmReservation> reservations;
   std::map<std::string, core::Seconds> partition_limits;
   engine::SlurmShares shares;
+  engine::SlurmPreemption preemption;
   bool accounts = false;  // it remembers in its accounting what it forgets itself
   std::map<std::int64_t, std::string> keeps;  // jobs that it does not start, and its reason
   int cpus_of_core = 1;                       // it hands out whole cores
@@ -91,6 +92,7 @@ class FakeSlurm : public engine::SlurmClient {
     return partition_limits;
   }
   engine::SlurmShares Shares() override { return shares; }
+  engine::SlurmPreemption Preemption() override { return preemption; }
   core::Result<std::optional<engine::SlurmJob>> Accounted(std::int64_t id) override;
   core::Result<std::string> Control(const std::vector<std::string>& lines) override;
   core::Result<std::string> Cancel(const std::vector<std::string>& names) override;
@@ -104,7 +106,8 @@ class FakeSlurm : public engine::SlurmClient {
     Told told;
     core::Seconds ends;                   // of one that runs
     std::optional<core::Seconds> leaves;  // told to: when it is gone
-    bool requeues = false;                // and waits again then
+    bool requeues = false;                // and waits again then,
+    std::string held_as;                  // held for this reason; empty: it is not held
   };
   Fault NextFault();
   std::string CarryOut(const std::string& line);
@@ -113,7 +116,7 @@ class FakeSlurm : public engine::SlurmClient {
   void StartJobs();
   bool HasRoom(const Job& job) const;
   int CpusGiven(const Job& job) const;
-  void Requeue(Job& job, bool held);
+  void Requeue(Job& job, const std::string& held_as);
   void Happen();
 
   Dice dice_;

@@ -146,7 +146,13 @@ Service::Impl::Impl(core::Cluster& cluster, std::vector<GpuView> gpus, engine::R
                   mailbox.Do(std::move(action));
                   engine.Wake();
                 }}),
-      plans({.state = state, .journal = journal, .paces = paces, .pauses = pauses, .nodes = nodes}),
+      plans({.state = state,
+             .journal = journal,
+             .paces = paces,
+             .pauses = pauses,
+             .nodes = nodes,
+             .queue = queue,
+             .managed = options.foreign_queue != nullptr}),
       submissions({.state = state,
                    .journal = journal,
                    .view = view,

@@ -185,7 +185,8 @@ class LiarsHistory {
     core::Bytes taken;
     for (const auto& start : plan.starts) {
       const core::Bytes most = needed[start.job.index()];
-      taken = taken + std::min(most, start.to.guest_memory.value_or(most));  // a guest is kept to it
+      taken =
+          taken + std::min(most, start.to.guest_memory.value_or(most));  // a guest is kept to it
     }
     const core::Bytes there = machine_.cluster.models().front().memory;
     if (plan.starts.size() > 1 && taken.value > there.value * (1 + 1e-9)) {

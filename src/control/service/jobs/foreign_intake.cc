@@ -145,6 +145,12 @@ void ForeignIntake::Hear(const engine::TermsChanged& event) {
   LiveJob* job = parts_.state.live.Find(event.job);
   if (job == nullptr || job->terms == event.terms) return;
   job->terms = event.terms;
+  core::Submission& asked = job->record.asked;
+  const int at_once = event.terms.array_at_once;
+  if (at_once > 0 && asked.array_at_once && *asked.array_at_once != at_once) {
+    asked.array_at_once = at_once;
+    parts_.journal.Touch(*job);
+  }
   if (job->record.phase != Phase::kWaiting) {  // it holds when it waits again
     job->queue_anew = job->id.valid();
     return;

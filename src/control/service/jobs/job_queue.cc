@@ -89,6 +89,15 @@ void JobQueue::TakeOut(LiveJob& job) {
   room_.Leave(job.record.number);
 }
 
+void JobQueue::ForgetInfeasible(const std::vector<core::JobId>& jobs) {
+  for (const core::JobId id : jobs) {
+    LiveJob* job = parts_.state.live.Find(id);
+    if (job == nullptr) continue;
+    parts_.state.live.TakeId(*job);
+    room_.Leave(job->record.number);
+  }
+}
+
 bool JobQueue::SubmitEnqueued() {
   bool any = false;
   for (const std::int64_t number : room_.TakeNext()) {
@@ -166,8 +175,10 @@ void JobQueue::Close(std::int64_t number, Phase how) {
   const LiveJob& job = *live.Find(number);
   parts_.admission.RemoveDependent(job.record);
   room_.Leave(number);
-  // Whatever ended it, nothing of it waits on in the queue of a manager.
-  if (parts_.manager != nullptr && !job.withdrawn) parts_.manager->CancelWaiting(number);
+  // Somebody wanted it gone: nothing of it waits on in the queue of a manager. Nothing else that
+  // is over here is a reason to take anything from there.
+  const bool wanted = how == Phase::kCancelled && !job.withdrawn;
+  if (parts_.manager != nullptr && wanted) parts_.manager->CancelWaiting(number);
   live.Remove(number);
   ReleaseDependents(number, how);
 }

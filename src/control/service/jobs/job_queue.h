@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "control/service/advisor.h"
 #include "control/service/jobs/admission.h"
@@ -53,6 +54,8 @@ class JobQueue {
   void EnqueueIfItFits(LiveJob& job);
   // It is not to start now, wherever on its way it is. It may come back.
   void TakeOut(LiveJob& job);
+  // A plan says that they can never run here, and each is held: the loop drops them.
+  void ForgetInfeasible(const std::vector<core::JobId>& jobs);
   // How those of its kind that wait are to be started has changed: they are queued anew.
   void QueueKindAnew(const core::JobRecord& kind);
   // Whether any went to the loop, so that a turn comes for it.

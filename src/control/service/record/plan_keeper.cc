@@ -13,11 +13,12 @@ using core::Phase;
 
 core::Result<void> PlanKeeper::Keep(const core::Plan& plan) {
   ServiceState& state = parts_.state;
-  store::JobChanges changes =
-      RecordsOf(plan, state.snapshot, state.live, state.gpus, parts_.journal.Wall());
+  store::JobChanges changes = RecordsOf(plan, state.snapshot, state.live, state.gpus,
+                                        parts_.journal.Wall(), parts_.managed);
   if (!changes.jobs.empty()) {
     if (auto kept = parts_.journal.Commit(std::move(changes)); !kept) return kept;
   }
+  if (parts_.managed) parts_.queue.ForgetInfeasible(plan.infeasible);
   const auto place = [&](core::JobId id, const core::Allocation& to) {
     const LiveJob* job = state.live.Find(id);
     if (job != nullptr) parts_.paces.EmitPace(*job, state.snapshot.job(id).estimate, to.gpus);

@@ -2,6 +2,7 @@
 // it places, and users why they wait. The loop's thread.
 #pragma once
 
+#include "control/service/jobs/job_queue.h"
 #include "control/service/record/journal.h"
 #include "control/service/runs/node_keeper.h"
 #include "control/service/runs/pace_watch.h"
@@ -21,6 +22,8 @@ class PlanKeeper {
     PaceWatch& paces;
     Pauses& pauses;
     const NodeKeeper& nodes;
+    JobQueue& queue;
+    bool managed = false;  // the jobs stand in the queue of a cluster's manager
   };
   explicit PlanKeeper(const Parts& parts) : parts_(parts) {}
 

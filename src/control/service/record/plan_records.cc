@@ -56,6 +56,13 @@ class Changes {
     record->note = words.note;
   }
 
+  void Hold(core::JobId id) {
+    JobRecord* record = Change(id, core::reason::Infeasible{}, "job.held");
+    if (record == nullptr) return;
+    record->asked.held = true;
+    core::SetHold(*record, core::hold::NoNodes{record->reason});
+  }
+
   void Place(core::JobId id, const core::Reason& reason, const char* kind,
              const core::Allocation& to) {
     JobRecord* record = Change(id, reason, kind);
@@ -144,7 +151,8 @@ std::vector<std::int64_t> JobsOn(const std::vector<core::GpuId>& gpus, core::Job
 }
 
 store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapshot,
-                            const LiveJobs& live, const GpuTable& gpus, core::UnixMillis now) {
+                            const LiveJobs& live, const GpuTable& gpus, core::UnixMillis now,
+                            bool managed) {
   Changes changes(snapshot, live, gpus, plan, now);
   for (const auto& stop : plan.stops) {
     if (const auto* evicted = std::get_if<core::reason::Evicted>(&stop.reason)) {
@@ -173,6 +181,10 @@ store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapsh
     changes.Place(start.job, start.reason, "job.placed", start.to);
   }
   for (const core::JobId id : plan.infeasible) {
+    if (managed) {
+      changes.Hold(id);
+      continue;
+    }
     if (JobRecord* record = changes.Change(id, core::reason::Infeasible{}, "job.failed")) {
       record->phase = Phase::kFailed;
       record->note = "it could never run here: " + record->reason;

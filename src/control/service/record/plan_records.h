@@ -18,7 +18,10 @@ std::vector<std::int64_t> JobsOn(const std::vector<core::GpuId>& gpus, core::Job
 
 // Each job that the plan stops, moves, resizes, starts or gives up, with an event of its own.
 // Events have no ids yet. `snapshot` is the one that was decided on.
+// `managed`: they stand in the queue of a cluster's manager, so that one that could never run here
+// is held, not failed: it is the manager's to refuse.
 store::JobChanges RecordsOf(const core::Plan& plan, const core::Snapshot& snapshot,
-                            const LiveJobs& live, const GpuTable& gpus, core::UnixMillis now);
+                            const LiveJobs& live, const GpuTable& gpus, core::UnixMillis now,
+                            bool managed);
 
 }  // namespace sharewell::control

@@ -32,8 +32,8 @@ class PlanRecordsTest : public ::testing::Test {
     live_.GiveId(live_.Add(record));
     return gpu ? snapshot_.Running({}, {*gpu}) : snapshot_.Waiting({});
   }
-  store::JobChanges Records(const core::Plan& plan) {
-    return RecordsOf(plan, *snapshot_, live_, gpus_, 77);
+  store::JobChanges Records(const core::Plan& plan, bool managed = false) {
+    return RecordsOf(plan, *snapshot_, live_, gpus_, 77, managed);
   }
 
   fixtures::SnapshotBuilder snapshot_;
@@ -160,6 +160,18 @@ TEST_F(PlanRecordsTest, StopsResizesAndWhatCanNeverRun) {
   EXPECT_EQ(changes.jobs[2].phase, Phase::kFailed);
   EXPECT_EQ(changes.jobs[2].ended, 77);
   EXPECT_THAT(changes.jobs[2].note, HasSubstr("it could never run here"));
+}
+
+// S3: it may be valid there, and is the manager's to refuse.
+TEST_F(PlanRecordsTest, InAManagersQueueWhatCanNeverRunIsHeld) {
+  core::Plan plan;
+  plan.infeasible = {Job(std::nullopt)};
+  const auto changes = Records(plan, true);
+  ASSERT_EQ(changes.jobs.size(), 1U);
+  EXPECT_EQ(changes.jobs[0].phase, Phase::kHeld);
+  ASSERT_TRUE(changes.jobs[0].hold.has_value());
+  EXPECT_TRUE(std::holds_alternative<core::hold::NoNodes>(*changes.jobs[0].hold));
+  EXPECT_EQ(changes.events.front().kind, "job.held");
 }
 
 TEST_F(PlanRecordsTest, WhatKeepsAGpuFromBeingUsedHasNoRecord) {

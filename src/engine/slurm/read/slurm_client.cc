@@ -147,6 +147,14 @@ class CommandClient final : public SlurmClient {
     return shares;
   }
 
+  SlurmPreemption Preemption() override {
+    const auto config = Ask({"scontrol", "show", "config"});
+    if (!config || !PreemptsByQos(*config)) return {};
+    const auto lists = Ask(PreemptCommand());
+    if (!lists) return {};
+    return ParsePreempt(*lists).value_or(SlurmPreemption());
+  }
+
   Result<std::optional<SlurmJob>> Accounted(std::int64_t id) override {
     if (const auto found = accounted_.find(id); found != accounted_.end()) {
       auto answer = std::move(found->second);

@@ -13,6 +13,7 @@
 #include "core/result.h"
 #include "core/units.h"
 #include "engine/slurm/read/slurm_driver.h"
+#include "engine/slurm/read/slurm_preemption.h"
 #include "engine/slurm/read/slurm_read.h"
 #include "engine/slurm/read/slurm_shares.h"
 #include "engine/slurm/read/slurm_state.h"
@@ -35,6 +36,8 @@ class SlurmClient {
   virtual core::Result<std::map<std::string, core::Seconds>> PartitionLimits() = 0;
   // Empty where there is no fair share (no slurmdbd, priority/basic).
   virtual SlurmShares Shares() = 0;
+  // Whose jobs take the place of whose. Empty: nobody's do, or it cannot be read.
+  virtual SlurmPreemption Preemption() { return {}; }
   // Of a job that Slurm has forgotten, from its accounting. Absent: that has it neither, or there
   // is none.
   virtual core::Result<std::optional<SlurmJob>> Accounted(std::int64_t id) = 0;

@@ -22,6 +22,7 @@ using json::Value;
 // Beyond it the command line would be too long: all jobs are asked for instead.
 constexpr std::size_t kMostAskedFor = 4000;
 constexpr std::int64_t kMostJsonId = 4'294'967'295;
+constexpr std::int64_t kMostTasksAtOnce = 100'000'000;
 // Slurm writes these for "not said" and "without end" where 22.05 forgets to write null.
 constexpr std::int64_t kNotSaid = 4'294'967'294, kWithoutEnd = 4'294'967'295;
 
@@ -240,6 +241,9 @@ Result<SlurmJob> ParseJsonJob(Value fields) {
     job.array_task = from.Number("array_task_id", kMostJsonId);
     if (job.array_task && *job.array_task >= kNotSaid) job.array_task.reset();
     if (!job.array_task) job.array_tasks = from.Text("array_task_string");
+    const auto most = from.Number("array_max_tasks", kMostJsonId);
+    if (most.value_or(0) > 0 && *most < kMostTasksAtOnce)
+      job.array_at_once = static_cast<int>(*most);
   }
   const auto uid = from.Number("user_id", kMostJsonId), gid = from.Number("group_id", kMostJsonId);
   if (!uid && !from.error()) return FailedError("job {} has no \"user_id\"", job.id);

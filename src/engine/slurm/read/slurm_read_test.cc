@@ -172,8 +172,8 @@ TEST_P(SlurmVersion, TruncatedJsonIsRefusedAtEveryByte) {
 }
 
 TEST(SlurmCommands, NamesAreNotAmongTheFieldsOfEveryCycle) {
-  EXPECT_THAT(QueueCommand(""),
-              ElementsAre("squeue", "--noheader", "--all", "--format", "%A|%T|%Q|%P|%N|%C|%r"));
+  EXPECT_THAT(QueueCommand(""), ElementsAre("squeue", "--noheader", "--all", "--array", "--format",
+                                            "%A|%T|%Q|%P|%N|%C|%r"));
   EXPECT_THAT(QueueCommand("gpu"), Contains("gpu"));
   EXPECT_THAT(JobsCommand({3, 17}), Contains("--jobs=3,17"));
   EXPECT_EQ(JobsCommand(std::vector<std::int64_t>(100000, 7)), JobsCommand({}));
@@ -183,6 +183,20 @@ TEST(SlurmQueue, AReasonMayHoldAnythingButALineBreak) {
   const auto queue = ParseQueue("7|PENDING|0|dl||1|job requeued | in held state\n\n");
   ASSERT_TRUE(queue);
   EXPECT_EQ(queue->front().reason, "job requeued | in held state");
+}
+
+TEST(SlurmQueue, TasksWithoutIdsOfTheirOwnAreOneJob) {
+  const auto queue = ParseQueue(
+      "9|PENDING|0|gpu||1|JobHeldUser\n12|PENDING|0|gpu||1|JobHeldUser\n"
+      "9|PENDING|0|gpu||1|JobHeldUser\n");
+  ASSERT_TRUE(queue);
+  ASSERT_EQ(queue->size(), 2U);
+  EXPECT_EQ(queue->front().id, 9);
+}
+
+TEST(SlurmQueue, AStateThatSaysWhoHoldsAJobIsItsReason) {
+  EXPECT_EQ(ParseQueue("7|SPECIAL_EXIT|0|dl||1|JobHeldUser")->front().reason, "SPECIAL_EXIT");
+  EXPECT_EQ(ParseQueue("7|SPECIAL_EXIT|0|dl||1|None")->front().phase, SlurmPhase::kPending);
 }
 
 TEST(SlurmQueue, WhatCannotBeReadIsNamedByItsLine) {
@@ -201,7 +215,7 @@ TEST(SlurmQueue, WhatCannotBeReadIsNamedByItsLine) {
            Case{"7|PENDING|0|dl||x|None\n", "is no number of CPUs"},
            Case{"7|PENDING|0|dl||-1|None\n", "is no number of CPUs"},
            Case{"7|RUNNING|1|dl|n[1-99999999]|1|None\n", "more than 65536"},
-           Case{"7|PENDING|0|dl||1|None\n7|PENDING|0|dl||1|None\n", "job 7 is there twice"},
+           Case{"7|PENDING|0|dl||1|None\n7|PENDING|9|dl||1|None\n", "job 7 is there twice"},
        }) {
     const auto queue = ParseQueue(c.text);
     ASSERT_FALSE(queue) << c.text;

@@ -48,6 +48,7 @@ struct SlurmJob {
   std::optional<std::int64_t> array;
   std::optional<std::int64_t> array_task;
   std::string array_tasks;
+  std::optional<int> array_at_once;  // so many of its tasks run at once, as it stands now
   std::string name;
   std::string user;
   std::uint32_t uid = 0, gid = 0;

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/text/quoted.h"
@@ -60,21 +61,24 @@ Result<SlurmQueueLine> ParseQueueLine(std::string_view line) {
   const auto cpus = SlurmWhole(fields[5], kMostCpus);
   if (!cpus) return FailedError("job {}: {} is no number of CPUs", out.id, Quoted(fields[5]));
   out.cpus = static_cast<int>(*cpus);
-  if (fields[6] != "None") out.reason = fields[6];
+  out.reason = ReasonOf(std::array{fields[1]}, fields[6]);
   return out;
 }
 
 }  // namespace
 
 std::vector<std::string> QueueCommand(const std::string& partition) {
-  std::vector<std::string> words{"squeue", "--noheader", "--all", "--format", kQueueFormat};
+  // By task: else squeue shows the tasks of a waiting array that have ids of their own under the
+  // array's alone, as long as any has none.
+  std::vector<std::string> words{"squeue",  "--noheader", "--all",
+                                 "--array", "--format",   kQueueFormat};
   if (!partition.empty()) words.insert(words.end(), {"--partition", partition});
   return words;
 }
 
 Result<std::vector<SlurmQueueLine>> ParseQueue(std::string_view text) {
   std::vector<SlurmQueueLine> out;
-  std::unordered_set<std::int64_t> seen;
+  std::unordered_map<std::int64_t, std::size_t> seen;  // where it is in `out`
   std::size_t number = 0, hosts = 0;
   while (!text.empty()) {
     ++number;
@@ -83,8 +87,11 @@ Result<std::vector<SlurmQueueLine>> ParseQueue(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty()) continue;
     auto one = ParseQueueLine(line);
-    if (one && !seen.insert(one->id).second) {
-      one = FailedError("job {} is there twice", one->id);
+    // Tasks of an array that have no ids of their own have the same line each.
+    if (one) {
+      const auto [at, is_new] = seen.try_emplace(one->id, out.size());
+      if (!is_new && out[at->second] == *one) continue;
+      if (!is_new) one = FailedError("job {} is there twice", one->id);
     }
     if (one && (hosts += one->nodes.size()) > kMostHostsOfAll) {
       one = FailedError("the jobs name more than {} nodes", kMostHostsOfAll);
@@ -282,10 +289,13 @@ Result<SlurmJob> ParseJobRecord(std::string_view text) {
     const std::string_view task = record.Word("ArrayTaskId");
     job.array_task = SlurmWhole(task, kMostSlurmId);
     if (!job.array_task) job.array_tasks = task;
+    if (const auto most = SlurmWhole(record.Word("ArrayTaskThrottle"), kMostCpus)) {
+      job.array_at_once = static_cast<int>(*most);
+    }
   }
   const std::string_view reason =
       record.Words("Reason", std::array<std::string_view, 2>{"FailedNode", "Dependency"});
-  if (reason != "None") job.reason = reason;
+  job.reason = ReasonOf(std::array{state}, reason);
   job.account = record.Word("Account");
   job.qos = record.Word("QOS");
   job.partition = record.Word("Partition");

@@ -78,6 +78,15 @@ SlurmPhase PhaseOf(std::span<const std::string_view> words) {
   return phase;
 }
 
+std::string ReasonOf(std::span<const std::string_view> states, std::string_view reason) {
+  for (const std::string_view state : states) {
+    if (state == "SPECIAL_EXIT" || state == "RESV_DEL_HOLD" || state == "REQUEUE_HOLD") {
+      return std::string(state);
+    }
+  }
+  return reason == "None" ? std::string() : std::string(reason);
+}
+
 std::optional<std::int64_t> SlurmWhole(std::string_view text, std::int64_t most) {
   std::int64_t value = 0;
   const char* end = text.data() + text.size();

@@ -20,6 +20,10 @@ namespace sharewell::engine {
 // cancelled.
 SlurmPhase PhaseOf(std::span<const std::string_view> words);
 
+// Why it waits. "None" is empty; a state that says who holds it says more than the reason
+// beside it (SPECIAL_EXIT, JobHeldUser).
+std::string ReasonOf(std::span<const std::string_view> states, std::string_view reason);
+
 // "gres:shard:g1:60", "gres/gpu:2", "gpu:g0:1(S:0-1)": its parts. What counts no GRES ("cpu=2") is
 // left out.
 struct SlurmGres {

@@ -1,0 +1,33 @@
+// SlurmTaken: what of the nodes somebody else has: GPUs, CPUs and memory of jobs that we do not
+// place, and GPUs of nodes that take no new jobs.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "engine/slurm/control/slurm_book.h"
+#include "engine/slurm/control/slurm_nodes.h"
+#include "engine/slurm/control/slurm_strangers.h"
+
+namespace sharewell::engine {
+
+class SlurmTaken {
+ public:
+  SlurmTaken(SlurmBook& book, const SlurmNodes& nodes) : book_(book), nodes_(nodes) {}
+
+  // What has changed of it since the last look.
+  void EmitChanges();
+
+ private:
+  std::map<std::string, std::string> GpusTaken() const;
+  void TakePlain(const SlurmJob& job, const SlurmNodeHere& here,
+                 std::map<std::string, std::string>& taken) const;
+  void EmitHostTaken();
+
+  SlurmBook& book_;
+  const SlurmNodes& nodes_;
+  SlurmStrangers strangers_;
+  std::map<std::string, StrangersUse> host_taken_;  // as told, by node
+};
+
+}  // namespace sharewell::engine
