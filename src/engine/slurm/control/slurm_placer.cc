@@ -92,6 +92,30 @@ Result<bool> SlurmPlacer::ReadyToPlace(std::int64_t job, ShardCounts& free) {
   return PutPlace(run, known, free);
 }
 
+// What its user says of its memory, or what is predicted, may be wrong: where it comes beside
+// others it may take what they do not need, in MiB, and no more. Absent: that is not known, or it
+// has a limit of its own, or nobody is there.
+std::optional<long> SlurmPlacer::LimitBesideOthers(const RunRequest& request) const {
+  const core::Bytes memory = nodes_.GpuMemoryOf(request);
+  if (!request.shares || request.gpu_memory || !request.expected_memory) return std::nullopt;
+  if (request.gpus.size() != 1 || memory.value <= 0) return std::nullopt;
+  core::Bytes left = memory;
+  bool alone = true;
+  for (const auto& [id, run] : book_.runs()) {
+    const RunRequest& other = run.request;
+    const bool there = std::any_of(
+        other.gpus.begin(), other.gpus.end(),
+        [&](const core::GivenGpu& gpu) { return gpu.uuid == request.gpus.front().uuid; });
+    if (!there || id == request.id.job) continue;
+    const auto& needs = other.gpu_memory ? other.gpu_memory : other.expected_memory;
+    if (!needs) return std::nullopt;
+    left = left - *needs;
+    alone = false;
+  }
+  if (alone || left < *request.expected_memory) return std::nullopt;
+  return static_cast<long>(left.value / (1 << 20));
+}
+
 // What it is given, into its note.
 bool SlurmPlacer::PutPlace(SlurmRun& run, const SlurmKnown& known, ShardCounts& free) {
   const std::int64_t job = run.request.id.job;
@@ -112,6 +136,7 @@ bool SlurmPlacer::PutPlace(SlurmRun& run, const SlurmKnown& known, ShardCounts& 
   }
   run.note = *known.note;
   run.note.put = std::move(*put);
+  if (!run.note.put->gpu_memory_mib) run.note.put->gpu_memory_mib = LimitBesideOthers(run.request);
   PutCpus(run.request.cores, *known.job, run.note);
   for (const auto& [uuid, shards] : ShardsOf(*run.note.put)) {
     free.try_emplace(uuid, kShardsOfGpu).first->second -= shards;

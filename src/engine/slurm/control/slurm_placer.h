@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ class SlurmPlacer {
 
   // False: it was refused or has ended, and is not in the book any more; or it is on its way.
   core::Result<bool> ReadyToPlace(std::int64_t job, ShardCounts& free);
+  std::optional<long> LimitBesideOthers(const RunRequest& request) const;
   bool PutPlace(SlurmRun& run, const SlurmKnown& known, ShardCounts& free);
   void PlaceOnPaper(SlurmRun& run, const std::vector<std::string>& lines);
   core::Result<void> CheckAndRelease(const std::vector<std::int64_t>& placed);
