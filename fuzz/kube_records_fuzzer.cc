@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto node = ParseKubeNode(text);
   if (!node && node.error().message.empty()) __builtin_trap();
   if (const auto pod = ParseKubePod(text)) {
-    if (pod->uid.empty() || pod->name.empty() || pod->space.empty()) __builtin_trap();
+    if (pod->uid.empty() || pod->name.empty() || pod->name_space.empty()) __builtin_trap();
     for (const auto& [name, amount] : pod->requests) {
       if (amount < 0) __builtin_trap();
     }

@@ -60,11 +60,14 @@ class Admin(AdminTest):
 
     def test_s12_what_an_admin_releases_is_his(self):
         self.serve()
-        number = self.submit("--gpus=11")  # more than there are: it waits
+        self.told(self.submit("--gres=gpu:1", "--exclusive", "-w", "n1"))
+        number = self.submit("--gres=gpu:1", "-w", "n1")  # it waits
         self.cluster.wait_until(lambda: self.server.run("why", str(number)).returncode == 0, "the server does not have it")
         self.cluster.scontrol("release", number)
         self.why(number, "an admin released it: it runs with what it asked for, without Sharewell")
-        self.assertNotEqual(self.cluster.job(number)["Priority"], "0")
+        job = self.cluster.job(number)
+        self.assertNotEqual(job["Priority"], "0")
+        self.assertIn("gpu:1", job["TresPerNode"])
 
     def test_s13_a_job_that_slurm_preempts_waits_again(self):
         self.cluster.scontrol("create", "PartitionName=urgent", "Nodes=n1,n2", "State=UP", "PriorityTier=10")

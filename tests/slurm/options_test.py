@@ -49,7 +49,7 @@ ROWS = (
     Row("--gpus-per-task=1 -n4", "--gpus-per-task", tasks=4, cpus=4, mem="2000M"),
     Row("--gpus-per-socket=1 --sockets-per-node=2", "--gpus-per-socket"),
     Row("--gpus-per-socket=V100:1 --sockets-per-node=2", "--gpus-per-socket"),
-    Row("--gpus=2 -n2 --gpu-bind=single:1", "--gpu-bind", tasks=2, cpus=2, mem="1000M"),
+    Row("-N1 --gpus=2 -n2 --gpu-bind=single:1", "--gpu-bind", tasks=2, cpus=2, mem="1000M"),
     Row("--gpus=1 --gpu-freq=low", "--gpu-freq"),
     Row("--gpus=1 --mem-per-gpu=3G", "--mem-per-gpu", mem="3G"),
     Row("-N1 --gpus=V100:2 --cpus-per-gpu=3", "--cpus-per-gpu", gpus=2, cpus=6, mem="3000M"),
@@ -59,10 +59,10 @@ ROWS = (
     Row("-N2 --exclusive --mem=100", "several-nodes-without-gpus", nodes=2, tasks=2, gpus=0, cpus=32, mem="200M"),
     Row("-p also,gpu --gres=gpu:V100:1", "several-partitions"),
     Row("--gres=gpu:1", "srun-asks-for-gpus", script='srun --gres=gpu:1 bash -c "echo task gpu=\\$CUDA_VISIBLE_DEVICES"; echo "srun $?"'),
-    Row("--gpus=2", "srun-asks-for-gpus", script='srun -n 1 \\\n  --gpus 1 bash -c "echo task gpu=\\$CUDA_VISIBLE_DEVICES"; echo "srun $?"'),
+    Row("-N1 --gpus=2", "srun-asks-for-gpus", script='srun -n 1 \\\n  --gpus 1 bash -c "echo task gpu=\\$CUDA_VISIBLE_DEVICES"; echo "srun $?"'),
     # Another partition: nothing is done.
     Row("-p also --gres=gpu:1", "-"),
-    Row("-p also --gpus=2 -C V100", "-", gpus=2),
+    Row("-p also -N1 --gpus=2 -C V100", "-", gpus=2),
 )
 
 
