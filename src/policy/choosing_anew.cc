@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "policy/line.h"
-#include "policy/next_key.h"
 #include "policy/paused_place.h"
 
 namespace sharewell::policy {

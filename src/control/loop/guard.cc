@@ -232,7 +232,7 @@ Verdict Guard::Look(Seconds now, std::span<const Standing> running) {
     const Neighbours& neighbours = neighbours_of[job.job];
     const bool breaks = Breaks(now, job, neighbours);
     if (neighbours.size() == 1 && tracks_.at(neighbours[0]->job).neighbours.size() == 1) {
-      EmitPair(now, job, *neighbours[0], breaks, verdict);
+      AddPair(now, job, *neighbours[0], breaks, verdict);
     }
     if (!breaks || std::find(disturbed.begin(), disturbed.end(), job.job) != disturbed.end()) {
       continue;

@@ -145,8 +145,8 @@ class Guard {
   // Null: nobody may be made to.
   const Standing* WhoLeaves(const Standing& slowed, const Neighbours& neighbours) const;
   bool MayEvict(const Standing& slowed, const Standing& other) const;
-  void EmitPair(core::Seconds now, const Standing& job, const Standing& other, bool breaks,
-                Verdict& verdict);
+  void AddPair(core::Seconds now, const Standing& job, const Standing& other, bool breaks,
+               Verdict& verdict);
 
   GuardOptions options_;
   core::Seconds looked_;

@@ -136,8 +136,8 @@ const Standing* Guard::WhoLeaves(const Standing& slowed, const Neighbours& neigh
   return leaves;
 }
 
-void Guard::EmitPair(Seconds now, const Standing& job, const Standing& other, bool breaks,
-                     Verdict& verdict) {
+void Guard::AddPair(Seconds now, const Standing& job, const Standing& other, bool breaks,
+                    Verdict& verdict) {
   Track &own = tracks_.at(job.job), &others = tracks_.at(other.job);
   const auto both = [](const Slowdowns& of) -> std::optional<Ratio> {
     if (!of.newest || !of.before) return std::nullopt;

@@ -304,11 +304,11 @@ void Restorer::RestoreRun(LiveJob& job, const engine::RunRequest& run) {
   const core::Estimate estimate = parts_.advisor.EstimateOf(record);
   parts_.loop.Seat(std::move(seated), estimate, where);
   parts_.engine.Adopt(job.id, run, RequestOf(record));
-  parts_.paces.EmitPace(job, estimate, where.gpus);
+  parts_.paces.SetPace(job, estimate, where.gpus);
   if (record.cancelled && std::holds_alternative<core::cancelled::ByUser>(*record.cancelled)) {
     parts_.engine.Cancel(job.id);
   } else if (record.paused && record.phase == Phase::kStopping) {
-    parts_.pauses.EmitGpuMemory(job);
+    parts_.pauses.SetGpuMemory(job);
     parts_.engine.Pause(job.id);  // it may have come far, or not have begun
   } else if (record.paused) {
     parts_.engine.ResumeFound(job.id);

@@ -151,7 +151,7 @@ core::Result<void> LinuxRunner::Impl::Open() {
   RETURN_IF_ERROR(signals.Open());
   book.home = platform::CgroupHome::Find({"cpuset", "cpu", "memory", "pids"}, options.cgroup_root);
   if (options.sharing) {
-    book.sharing.emplace(*options.sharing, [this] { signals.EmitErrandOver(); });
+    book.sharing.emplace(*options.sharing, [this] { signals.RingErrandOver(); });
   }
   return {};
 }

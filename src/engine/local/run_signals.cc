@@ -52,7 +52,7 @@ bool RunSignals::Add(int file) const {
 }
 
 void RunSignals::Wake() const { Ring(wake_); }
-void RunSignals::EmitErrandOver() const { Ring(errand_over_); }
+void RunSignals::RingErrandOver() const { Ring(errand_over_); }
 
 void RunSignals::WatchFolder(LocalRun& run) {
   if (inotify_ >= 0) run.watch = ::inotify_add_watch(inotify_, run.folder.c_str(), IN_MOVED_TO);

@@ -27,7 +27,7 @@ class RunSignals {
 
   core::Result<void> Open();
   void Wake() const;            // any thread
-  void EmitErrandOver() const;  // likewise
+  void RingErrandOver() const;  // likewise
 
   // Those that have come, in their order; waits for the first so long, below 0: for ever.
   std::vector<Signal> Wait(int timeout_ms);

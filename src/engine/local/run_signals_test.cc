@@ -46,7 +46,7 @@ TEST_F(RunSignalsTest, WhoWakesItIsHeardOnce) {
   signals_.Wake();
   EXPECT_THAT(Wait(), ElementsAre(Kind::kWoken));
   EXPECT_THAT(Wait(0), IsEmpty());
-  std::thread other([&] { signals_.EmitErrandOver(); });
+  std::thread other([&] { signals_.RingErrandOver(); });
   EXPECT_THAT(Wait(), ElementsAre(Kind::kErrandOver));
   other.join();
 }

@@ -22,7 +22,7 @@ class RunStarts {
  public:
   RunStarts(LocalBook& book, RunSignals& signals, RunCpus& cpus, RunWatch& watch)
       : book_(book), signals_(signals), cpus_(cpus), watch_(watch), users_([&signals] {
-          signals.EmitErrandOver();
+          signals.RingErrandOver();
         }) {}
 
   // REQUIRES: it has its request, its folder's name and its logs'.

@@ -20,7 +20,7 @@ core::Estimate Beliefs::Measured(const core::Job& job) {
     parts_.journal.Touch(*found);
   }
   core::Estimate estimate = parts_.advisor.EstimateOf(found->record);
-  parts_.paces.EmitPace(*found, estimate, parts_.state.snapshot.job(job.id).allocation.gpus);
+  parts_.paces.SetPace(*found, estimate, parts_.state.snapshot.job(job.id).allocation.gpus);
   return estimate;
 }
 

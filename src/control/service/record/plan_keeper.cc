@@ -21,11 +21,11 @@ core::Result<void> PlanKeeper::Keep(const core::Plan& plan) {
   if (parts_.managed) parts_.queue.ForgetInfeasible(plan.infeasible);
   const auto place = [&](core::JobId id, const core::Allocation& to) {
     const LiveJob* job = state.live.Find(id);
-    if (job != nullptr) parts_.paces.EmitPace(*job, state.snapshot.job(id).estimate, to.gpus);
+    if (job != nullptr) parts_.paces.SetPace(*job, state.snapshot.job(id).estimate, to.gpus);
   };
   for (const auto& stop : plan.stops) {
     const LiveJob* job = stop.pause ? state.live.Find(stop.job) : nullptr;
-    if (job != nullptr) parts_.pauses.EmitGpuMemory(*job);
+    if (job != nullptr) parts_.pauses.SetGpuMemory(*job);
   }
   for (const auto& move : plan.moves) place(move.job, move.to);
   for (const auto& start : plan.starts) place(start.job, start.to);

@@ -95,7 +95,7 @@ void PaceWatch::OnVerdict(const core::Snapshot& snapshot, std::span<const Standi
   const bool show = parts_.monitor != nullptr && snapshot.now() >= shown_seen_ + kShowSeenEvery;
   for (const Standing& standing : running) {
     LiveJob& job = *parts_.live.Find(standing.job);
-    EmitPace(job, snapshot.job(standing.job).estimate, standing.gpus);
+    SetPace(job, snapshot.job(standing.job).estimate, standing.gpus);
     ExtendLimit(job, standing);
     Show(job, standing, show);
     speeds_.Look(job, parts_.engine.HeardOf(standing.job), snapshot.now(),
@@ -192,8 +192,8 @@ void PaceWatch::LearnPairs(const std::vector<MeasuredPair>& pairs) {
   if (!pairs.empty()) parts_.pairs_learnt();
 }
 
-void PaceWatch::EmitPace(const LiveJob& job, const core::Estimate& believed,
-                         const std::vector<core::GpuId>& on) {
+void PaceWatch::SetPace(const LiveJob& job, const core::Estimate& believed,
+                        const std::vector<core::GpuId>& on) {
   engine::LonePace pace;
   pace.steps = guard_.PaceOf(job.id).alone;
   if (!pace.steps) pace.steps = core::RateAlone(job.record);

@@ -57,8 +57,8 @@ class PaceWatch final : public Readings {
   Guard& guard() { return guard_; }
   SpeedKeeper& speeds() { return speeds_; }
   // Tells the engine how fast it is alone on these GPUs, as `believed` has it.
-  void EmitPace(const LiveJob& job, const core::Estimate& believed,
-                const std::vector<core::GpuId>& on);
+  void SetPace(const LiveJob& job, const core::Estimate& believed,
+               const std::vector<core::GpuId>& on);
   // What the work of one that ends takes it alone; absent: not known. REQUIRES: it has an id.
   std::optional<core::Seconds> TimeAlone(const LiveJob& job) const;
   // A run of it has ended. Once it is over its speed is that of its whole life.

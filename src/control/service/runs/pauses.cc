@@ -18,7 +18,7 @@ using core::JobRecord;
 using core::Phase;
 using core::Result;
 
-void Pauses::EmitGpuMemory(const LiveJob& job) {
+void Pauses::SetGpuMemory(const LiveJob& job) {
   const JobRecord& record = job.record;
   std::optional<core::Bytes> memory;
   if (parts_.monitor != nullptr && !record.gpus.empty()) {
@@ -88,7 +88,7 @@ Result<void> Pauses::Begin(LiveJob& job, const core::Account& who) {
                             fmt::format("job {} is to be {}", record.number, record.reason)});
   changes.jobs.push_back(std::move(record));
   if (auto kept = parts_.journal.Commit(std::move(changes)); !kept) return kept;
-  EmitGpuMemory(job);
+  SetGpuMemory(job);
   parts_.engine.Pause(job.id);
   return {};
 }

@@ -37,7 +37,7 @@ class Pauses {
   // A job that runs is to be paused, and held then. An error: it cannot be, or not stored.
   core::Result<void> Begin(LiveJob& job, const core::Account& who);
   // Tells the engine what it has in GPU memory: before each pause.
-  void EmitGpuMemory(const LiveJob& job);
+  void SetGpuMemory(const LiveJob& job);
   // What a server that was killed has left of a paused job is taken out of `runs`. False: its
   // process is gone.
   bool FindAgain(LiveJob& job, std::map<engine::RunId, engine::RunRequest>& runs);

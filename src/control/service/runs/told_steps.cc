@@ -75,7 +75,7 @@ void ToldSteps::Believe(LiveJob& job) {
   // What was measured on itself is worth more than what it says.
   const bool measured = placed && parts_.state.snapshot.job(job.id).profiled;
   core::Needs needs = parts_.advisor.NeedsTold(record);
-  EmitSiblings(record);
+  UpdateSiblings(record);
   if (measured || needs == record.believed) return;
   record.believed = std::move(needs);
   parts_.journal.Emit(
@@ -83,11 +83,11 @@ void ToldSteps::Believe(LiveJob& job) {
       fmt::format("job {} has told of its step: {}", record.number, core::InWords(*record.told)));
   if (!placed) return;
   core::Estimate estimate = parts_.advisor.EstimateOf(record);
-  parts_.paces.EmitPace(job, estimate, parts_.state.snapshot.job(job.id).allocation.gpus);
+  parts_.paces.SetPace(job, estimate, parts_.state.snapshot.job(job.id).allocation.gpus);
   parts_.loop.Learn(job.id, std::move(estimate), false);
 }
 
-void ToldSteps::EmitSiblings(const JobRecord& of) {
+void ToldSteps::UpdateSiblings(const JobRecord& of) {
   if (of.asked.script.empty()) return;
   for (const JobPtr& shown : parts_.state.board.Live()) {
     const bool waits = shown->phase == core::Phase::kWaiting || shown->phase == core::Phase::kHeld;
@@ -111,7 +111,7 @@ void ToldSteps::EmitSiblings(const JobRecord& of) {
 void ToldSteps::LearnLate(Ending ending, core::Told told) {
   ending.record.told = std::move(told);
   parts_.advisor.LearnStep(ending.record, ending.seen);
-  EmitSiblings(ending.record);
+  UpdateSiblings(ending.record);
   if (const JobPtr shown = parts_.state.board.Find(ending.record.number);
       shown != nullptr && core::IsOver(shown->phase)) {
     JobRecord record = *shown;

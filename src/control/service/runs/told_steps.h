@@ -50,7 +50,7 @@ class ToldSteps {
   void Believe(LiveJob& job);
   // Those of the same script that wait and of which nothing is known: an array is submitted before
   // its first element tells.
-  void EmitSiblings(const core::JobRecord& of);
+  void UpdateSiblings(const core::JobRecord& of);
   void LearnLate(Ending ending, core::Told told);
 
   const Parts parts_;

@@ -22,11 +22,11 @@ constexpr std::array kOtherHolds = {
               "it ended with an exit code after which Slurm holds jobs (SPECIAL_EXIT)"},
 };
 
+}  // namespace
+
 bool WaitsHeld(const SlurmQueueLine& line) {
   return line.phase == SlurmPhase::kPending && line.priority == 0;
 }
-
-}  // namespace
 
 bool IsOurHold(std::string_view reason) {
   // Where a place of ours cannot be, Slurm itself holds the job: it is placed anew.

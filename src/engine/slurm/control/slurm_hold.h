@@ -19,7 +19,9 @@ inline constexpr std::string_view kReleasedByOthers =
 // `reason` of a job at priority 0, as squeue has it.
 bool IsOurHold(std::string_view reason);
 
-// Of a line of the queue: it waits, held, and for us.
+// Of a line of the queue: it waits, held by whomever.
+bool WaitsHeld(const SlurmQueueLine& line);
+// It waits, held, and for us.
 bool WaitsHeldByUs(const SlurmQueueLine& line);
 // It waits, held by somebody else.
 bool WaitsHeldByOthers(const SlurmQueueLine& line);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/slurm/control/slurm_hold.h"
+
 namespace sharewell::engine {
 
 using core::Result;
@@ -53,7 +55,7 @@ Result<std::vector<std::int64_t>> SlurmJobs::ReadLines() {
   std::vector<std::int64_t> read;
   for (SlurmQueueLine& line : *lines) {
     SlurmKnown& known = book_.jobs()[line.id];
-    const bool held = line.phase == SlurmPhase::kPending && line.priority == 0;
+    const bool held = WaitsHeld(line);
     const bool settled = known.job && ((known.told && held) || book_.runs().contains(line.id));
     const bool same = known.job && known.read == line;
     // Somebody may have changed what it waits for.

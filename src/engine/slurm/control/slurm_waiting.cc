@@ -188,7 +188,7 @@ void SlurmWaiting::EmitWaiting() {
   for (auto& [id, known] : book_.jobs()) {
     if (!known.line || !known.job || book_.runs().contains(id)) continue;
     const SlurmJob& job = *known.job;
-    const bool held = known.line->phase == SlurmPhase::kPending && known.line->priority == 0;
+    const bool held = WaitsHeld(*known.line);
     if (known.told && !held && !dry_run) {
       known.told = false;
       const bool cancelled = job.phase == SlurmPhase::kCancelled;

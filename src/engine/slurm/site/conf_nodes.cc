@@ -190,6 +190,8 @@ const ConfNodeLine* ConfNodes::LineOf(const std::string& node) const {
   return found == by_name.end() ? nullptr : &lines[found->second];
 }
 
+std::int64_t NumberAtEnd(const std::string& name) { return Numbered(name).number; }
+
 Result<ConfNodes> NodesOfConf(const ConfText& conf) { return ConfNodesReader(conf).Read(); }
 
 std::string HostList(const std::vector<std::string>& names) {

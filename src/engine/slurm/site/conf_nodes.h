@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct ConfNodes {
 
 // Refused with file and line: a list of names that cannot be read, a node that is there twice.
 core::Result<ConfNodes> NodesOfConf(const ConfText& conf);
+
+// "gpu007" -> 7, "/dev/nvidia0" -> 0: what it ends in, of at most nine digits; -1: no such number.
+std::int64_t NumberAtEnd(const std::string& name);
 
 // "n1,n2,n3,m7" -> "n[1-3],m7": as short as ranges of the last number make it, in the given order.
 std::string HostList(const std::vector<std::string>& names);

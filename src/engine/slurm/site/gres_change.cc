@@ -28,14 +28,6 @@ struct GpuDevice {
   std::optional<std::size_t> line;
 };
 
-// The number that the file's name ends in; -1: none.
-std::int64_t NumberOfDevice(const std::string& file) {
-  std::size_t at = file.size();
-  while (at > 0 && file[at - 1] >= '0' && file[at - 1] <= '9') --at;
-  if (at == file.size() || file.size() - at > 9) return -1;
-  return std::stoll(file.substr(at));
-}
-
 class GresChanger {
  public:
   GresChanger(const ConfText& gres, const std::map<std::string, int>& ours,
@@ -142,9 +134,9 @@ class GresChanger {
       }
     }
     if (std::all_of(devices.begin(), devices.end(),
-                    [](const GpuDevice& one) { return NumberOfDevice(one.file) >= 0; })) {
+                    [](const GpuDevice& one) { return NumberAtEnd(one.file) >= 0; })) {
       std::stable_sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
-        return NumberOfDevice(a.file) < NumberOfDevice(b.file);
+        return NumberAtEnd(a.file) < NumberAtEnd(b.file);
       });
     }
     return {};
