@@ -270,6 +270,8 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
+std::string Server::Problem() const { return control::ProblemOf(parts_->service->View()); }
+
 bool Server::HasGpus() const { return !parts_->backend->face().machine.gpus.empty(); }
 
 }  // namespace sharewell::server

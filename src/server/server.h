@@ -67,6 +67,8 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   bool HasGpus() const;
+  // What keeps it from doing its work, in words with what to do; empty: nothing does. Any thread.
+  std::string Problem() const;
   // Where a browser finds the dashboard, "http://127.0.0.1:10401/"; empty: nowhere.
   std::string Dashboard() const;
   std::vector<std::string> Greeting() const;  // what it is and what was assumed, for people

@@ -11,7 +11,10 @@ import tempfile
 import time
 import unittest
 import unittest.mock
+import urllib.error
+import urllib.request
 
+from loopback import free_ports
 from program import PROGRAM, ProgramTest
 
 PATIENCE = 60
@@ -441,6 +444,21 @@ class Refused(ServedTest):
         message = self.refused(1, "serve", "--gpus", "1xH200", "--store", str(self.server.folder / "store.db"), "--socket",
                                str(self.folder / "s2"), "--listen", "127.0.0.1:0")
         self.assertIn("another server has this store", message)
+
+    def test_health_is_told_to_anybody(self):
+        folder = self.folder / "h"
+        folder.mkdir()
+        port = free_ports(1)
+        server = Server(folder, args=("--health", f"0.0.0.0:{port}"))
+        self.addCleanup(server.kill)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE) as answer:
+            self.assertEqual((answer.status, answer.read()), (200, b"ok\n"))
+        with self.assertRaisesRegex(urllib.error.HTTPError, "404"):  # and nothing else
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE)
+        for address, words in (("nowhere", "--health"), (f"127.0.0.1:{port}", "--health")):
+            said = self.run_program("serve", "--gpus", "1xH200", "--store", "other.db", "--socket", "o", "--listen", "none", "--health", address)
+            self.assertIn(said.returncode, (1, 2))
+            self.assertIn(words, said.stderr)
 
     def test_no_server(self):
         for command in COMMANDS:

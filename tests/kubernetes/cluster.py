@@ -49,26 +49,26 @@ TOKENS = {token: (name, groups) for token, name, groups in USERS.values()}
 
 
 @functools.lru_cache
-def real_server():
-    """The path of kube-apiserver, built where it is absent; skips the test where its source cannot be downloaded."""
-    done = subprocess.run([REPOSITORY / "tools" / "kube_apiserver"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+def kube_programs():
+    """The folder with kube-apiserver and the others, built where they are absent; skips the test where their source cannot be downloaded."""
+    done = subprocess.run([REPOSITORY / "tools" / "kube_cluster"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode == 3:
         print(f"\n*** NOT TESTED against a real kube-apiserver: {done.stderr}", file=sys.stderr)
         raise unittest.SkipTest(done.stderr)
     if done.returncode != 0 or not shutil.which("etcd"):
         raise AssertionError(done.stderr or "etcd is not installed; run tools/setup")
-    return done.stdout.strip()
+    return pathlib.Path(done.stdout.strip())
 
 
 def make_certificates(folder):
-    """ca.crt, server.crt/key for 127.0.0.1, admin.crt/key (a client in system:masters), other-ca.crt, which signed none of them, and sa.key."""
+    """ca.crt, server.crt/key for 127.0.0.1 and for 10.0.0.1, the service `kubernetes`, admin.crt/key (a client in system:masters), other-ca.crt, which signed none of them, and sa.key."""
     def openssl(*words):
         subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
 
     for name in ("ca", "other-ca"):
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key", "-out",
                 f"{name}.crt", "-days", "2", "-subj", f"/CN={name}")
-    for name, subject, extension in (("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1,DNS:kubernetes.default.svc"),
+    for name, subject, extension in (("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1,IP:10.0.0.1,DNS:kubernetes.default.svc"),
                                      ("admin", "/O=system:masters/CN=admin", "extendedKeyUsage=clientAuth")):
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
                 "-subj", subject)
@@ -90,8 +90,9 @@ class Cluster:
     """`faults`: .front can be told to fail, also before the real server; `manifests`: applied after the start, by folder in the repository."""
 
     def __init__(self, real=False, *, faults=False, manifests=()):
-        self.program = real_server() if real else None
-        self.real, self.manifests = real, manifests
+        self.programs = kube_programs() if real else None
+        self.real, self.manifests, self.users = real, manifests, USERS
+        self.inside = []  # words before each program that is started
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sharewell-kube-"))
         self.processes, self.playing = {}, None
         make_certificates(self.folder)
@@ -100,8 +101,7 @@ class Cluster:
         self.front = self.fake = None
         if real:
             self.ports = free_ports(3)  # the API server, etcd for clients and for peers
-            lines = [f'{token},{name},{name},"{",".join(groups)}"' for token, name, groups in USERS.values()]
-            (self.folder / "tokens.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            self.write_tokens(USERS)
             self.port = self.ports
             backend = Forward(self.port, self.ca)
         else:
@@ -116,6 +116,11 @@ class Cluster:
         self.stop()
 
     # ---- the servers
+
+    def write_tokens(self, users):
+        lines = [f'{token},{name},{name},"{",".join(groups)}"' for token, name, groups in users.values()]
+        (self.folder / "tokens.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self.users = users
 
     def start(self):
         try:
@@ -135,7 +140,7 @@ class Cluster:
 
     def _run(self, name, words, **env):
         log = open(self.folder / f"{name}.log", "ab")  # noqa: SIM115 (the process has it)
-        self.processes[name] = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
+        self.processes[name] = subprocess.Popen([str(word) for word in [*self.inside, *words]], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
                                                 env={**os.environ, **env}, preexec_fn=die_with_parent)
         log.close()
 
@@ -151,16 +156,19 @@ class Cluster:
         if not self.real:
             self.front.start()
             return
+        self._run("kube-apiserver", [self.programs / "kube-apiserver", *self.server_flags()])
+        if wait:
+            self.wait_ready()
+
+    def server_flags(self):
         here = self.folder
-        self._run("kube-apiserver", [
-            self.program, f"--etcd-servers=http://127.0.0.1:{self.ports + 1}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+        return [
+            f"--etcd-servers=http://127.0.0.1:{self.ports + 1}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
             f"--secure-port={self.ports}", f"--cert-dir={here}/certs", f"--tls-cert-file={here}/server.crt", f"--tls-private-key-file={here}/server.key",
             f"--client-ca-file={self.ca}", f"--token-auth-file={here}/tokens.csv", "--authorization-mode=RBAC",
             f"--service-account-key-file={here}/sa.key", f"--service-account-signing-key-file={here}/sa.key",
             "--service-account-issuer=https://kubernetes.default.svc", "--disable-admission-plugins=ServiceAccount",
-            "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true", "--v=0"])
-        if wait:
-            self.wait_ready()
+            "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true", "--v=0"]
 
     def _end(self, name, how):
         process = self.processes.pop(name, None)
@@ -234,7 +242,7 @@ class Cluster:
         else:
             connection = http.client.HTTPSConnection("127.0.0.1", self.front.port, context=self.context, timeout=timeout)
         try:
-            headers = {"Authorization": f"Bearer {USERS[user][0]}", **({"Content-Type": kind} if body is not None else {})}
+            headers = {"Authorization": f"Bearer {self.users[user][0]}", **({"Content-Type": kind} if body is not None else {})}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
             text = answer.read()
@@ -347,7 +355,7 @@ class Cluster:
         def data(file):
             return base64.b64encode((self.folder / file).read_bytes()).decode()
 
-        who = {"client-certificate-data": data("admin.crt"), "client-key-data": data("admin.key")} if certificate else {"token": USERS[user][0]}
+        who = {"client-certificate-data": data("admin.crt"), "client-key-data": data("admin.key")} if certificate else {"token": self.users[user][0]}
         place = self.folder / (name or f"{user}.kubeconfig")
         place.write_text(yaml.safe_dump({
             "apiVersion": "v1", "kind": "Config", "current-context": "test",

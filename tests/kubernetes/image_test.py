@@ -13,19 +13,13 @@ import unittest
 import urllib.request
 
 from cluster import REPOSITORY, KubeTest, die_with_parent, free_ports, manifests
+from images import libraries
 from serving import OURS, gpus_of, placed
 
 RELEASE = REPOSITORY / "build/release"
 IMAGE, BASE = "localhost/sharewell-test:1", "localhost/sharewell-test-base:1"
 SECRETS = "/var/run/secrets/kubernetes.io/serviceaccount"
 PATIENCE = 120
-
-
-def libraries(program):
-    """What the loader of this machine brings for it: (name, path)."""
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    return {line.split()[0] if "=>" in line else pathlib.Path(line.split()[0]).name: next(word for word in line.split() if word.startswith("/"))
-            for line in listed.splitlines() if "/" in line}
 
 
 def template(kind, name):
@@ -69,11 +63,11 @@ class Image(KubeTest):
             (root / part).mkdir(parents=True)
         # The tarball brings all but these (tools/package).
         wanted = re.compile(r"ld-linux.*|lib(c|m|pthread|dl|rt|resolv)\.so.*")
-        for name, path in libraries(RELEASE / "sharewell").items():
-            if wanted.fullmatch(name):
-                target = root / path.lstrip("/")
+        for path, file in libraries(RELEASE / "sharewell").items():
+            target = root / path
+            if wanted.fullmatch(target.name):
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, target)
+                shutil.copy(file, target)
         if shutil.which("busybox"):
             shutil.copy(shutil.which("busybox"), root / "bin/busybox")
         subprocess.run(["tar", "-C", root, "-cf", cls.place / "base.tar", "."], check=True)
@@ -153,6 +147,7 @@ class Image(KubeTest):
         self.cluster.add_node("n1", annotations={OURS + "gpus": " ".join(["H200", *gpus_of("n1", 1)])})
         words, args = self.like("Deployment", "sharewell", network="host")
         words += self.account("scheduler-token")
+        args = [arg.replace("0.0.0.0:10402", f"127.0.0.1:{free_ports(1)}") for arg in args]
         self.start([*words, IMAGE, *args], "scheduler.log")
         self.cluster.wait_until(lambda: "this replica leads" in self.said("scheduler.log"), lambda: self.said("scheduler.log"))
         self.cluster.add_pod("a", annotations={OURS + "may-evict": "true"})

@@ -3,7 +3,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "api/access/access.h"
 #include "cli/args/store_flag.h"
@@ -14,6 +16,7 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
+#include "server/health_page.h"
 #include "server/server.h"
 #include "server/settings/daemon.h"
 #include "server/settings/settings_file.h"
@@ -89,6 +92,9 @@ class ServeCommand : public Command {
     app.add_option("--listen", listen_, "address for HTTP: on loopback, or anywhere with TLS")
         ->type_name("ADDRESS:PORT|none")
         ->capture_default_str();
+    app.add_option("--health", health_,
+                   "address that serves /healthz alone, to anybody: for probes")
+        ->type_name("ADDRESS:PORT");
     app.add_option("--tls-cert", certificate_, "certificate chain (PEM)")->type_name("FILE");
     app.add_option("--tls-key", key_, "the certificate's key (PEM)")->type_name("FILE");
     app.add_option("--admin-group", admin_group_,
@@ -124,8 +130,17 @@ class ServeCommand : public Command {
     RETURN_IF_ERROR(ReadFlags());
     // Before any thread is started, so that none of them is interrupted.
     const HoldInterrupts held;
+    std::unique_ptr<server::HealthPage> health;
+    if (!health_.empty()) {
+      const auto endpoint = http::ParseEndpoint("--health", health_);
+      RETURN_IF_ERROR(endpoint);
+      auto served = server::HealthPage::Serve(*endpoint);
+      RETURN_IF_ERROR(served);
+      health = std::move(*served);
+    }
     auto server = server::Server::Start(options_);
     RETURN_IF_ERROR(server);
+    if (health) health->SetProblem([&server] { return (*server)->Problem(); });
     const std::string here = socket_.empty() ? "" : " --server " + options_.addresses.front().path;
     SayDashboard((*server)->Dashboard(), here);
     for (const std::string& line : (*server)->Greeting()) SayLine(line);
@@ -147,6 +162,7 @@ class ServeCommand : public Command {
                       "server; jobs keep running",
                       here, (*server)->HasGpus() ? "" : " --gpus 0", here));
     server::WaitForSignal(left_);
+    if (health) health->SetProblem({});
     server->reset();
     while (server::WaitForSignal(core::Seconds(0))) {
     }
@@ -306,8 +322,8 @@ class ServeCommand : public Command {
   }
 
   server::ServerOptions options_;
-  std::string state_, runs_, socket_, listen_ = kServeAt, certificate_, key_, admin_group_, for_,
-                                      config_;
+  std::string state_, runs_, socket_, health_, listen_ = kServeAt, certificate_, key_, admin_group_,
+                                               for_, config_;
   std::string engine_ = "local", mode_ = "admin";
   server::SlurmOptions slurm_;
   server::KubernetesOptions kubernetes_;
