@@ -103,6 +103,7 @@ class ClusterBook : public ClusterControl {
 
   // A GPU keeps its index when its node comes again.
   void AddGpu(const std::string& uuid, const std::string& model, RunnerNode& node) {
+    models_.insert(model);
     const int index = gpus_.contains(uuid) ? gpus_[uuid].index : static_cast<int>(gpus_.size());
     node.gpus.push_back(gpus_[uuid] = {index, uuid, model});
   }

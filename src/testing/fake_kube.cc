@@ -450,8 +450,8 @@ void FakeKube::EmitAll(engine::KubeControl& control) {
   for (const auto& [key, one] : volumes_) {
     volumes.push_back({KubeChange::Kind::kPut, key, "", one.dump()});
   }
-  control.TakeVolumeClaims(claims);
-  control.TakeVolumes(volumes);
+  control.volumes().HandleClaims(claims);
+  control.volumes().Handle(volumes);
   control.HandleNodes(nodes);
   control.HandlePods(pods);
   control.SetCurrent(true);

@@ -147,7 +147,9 @@ class FakeKubeRunner : public engine::Runner, public engine::ForeignQueue {
   void Forget(engine::RunId id) override { control.Forget(id); }
   void Expect(std::int64_t job) override { control.Expect(job); }
   void CancelWaiting(std::int64_t job) override { Asked(), control.CancelWaiting(job); }
-  void ShowReason(std::int64_t job, const std::string& words) override { control.Emit(job, words); }
+  void ShowReason(std::int64_t job, const std::string& words) override {
+    control.ShowReason(job, words);
+  }
   std::string Problem() override { return control.problem(); }
 
   engine::KubeControl control;

@@ -1,12 +1,11 @@
 #include "engine/kubernetes/control/kube_control.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
-#include "core/result.h"
-#include "core/text/quoted.h"
+#include "engine/kubernetes/control/kube_recovery.h"
 
 namespace sharewell::engine {
 
@@ -16,26 +15,44 @@ namespace {
 
 constexpr Seconds kLookAnyway(5);
 constexpr Seconds kLookSoon(0.25);
-// Conditions and Events are for people: what places pods does not wait behind many of them.
-constexpr Seconds kTellPeopleEvery(0.25);
+
+// Whether some pod is on its way to its place.
+bool StartsPods(const std::map<std::int64_t, KubeRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const auto& one) {
+    return one.second.step < KubeRun::Step::kBound && one.second.wanted == WantedRun::kNothing;
+  });
+}
 
 }  // namespace
 
 KubeControl::KubeControl(KubeControlOptions options)
-    : options_(std::move(options)),
-      next_number_(std::max<std::int64_t>(options_.first_number, 1)) {}
+    : book_(std::move(options)),
+      outbox_(book_.options()),
+      pods_(book_),
+      groups_(book_, pods_),
+      volumes_(book_),
+      terms_(book_, volumes_),
+      nodes_(book_),
+      taken_(book_, pods_),
+      ends_(book_, groups_, terms_),
+      waiting_(book_, groups_, terms_, ends_),
+      claimer_(book_, outbox_, ends_),
+      placer_(book_, {outbox_, pods_, volumes_, terms_, ends_, claimer_}),
+      notices_(book_, outbox_),
+      binder_(book_, outbox_, ends_, claimer_, notices_),
+      steps_(book_, outbox_, nodes_, ends_, binder_) {}
 
 void KubeControl::HandlePods(std::span<const KubeChange> changes) {
   for (const KubeChange& change : changes) {
     if (change.kind == KubeChange::Kind::kGone) {
-      DropPod(change.uid);
+      pods_.Drop(change.uid);
       continue;
     }
     auto pod = ParseKubePod(change.json);
     if (pod) {
-      PutPod(std::move(*pod));
+      pods_.Put(std::move(*pod));
     } else {
-      Remark(pod.error().message);
+      book_.Remark(pod.error().message);
     }
   }
 }
@@ -43,151 +60,82 @@ void KubeControl::HandlePods(std::span<const KubeChange> changes) {
 void KubeControl::HandleNodes(std::span<const KubeChange> changes) {
   for (const KubeChange& change : changes) {
     if (change.kind == KubeChange::Kind::kGone) {
-      const auto here = nodes_.find(change.key);
-      if (here != nodes_.end()) here->second.there = false;
+      nodes_.HandleGone(change.key);
       continue;
     }
     auto node = ParseKubeNode(change.json);
     if (node) {
-      HandleNode(std::move(*node));
+      nodes_.Handle(std::move(*node));
     } else {
-      Remark(node.error().message);
+      book_.Remark(node.error().message);
     }
   }
 }
 
-void KubeControl::TakeVolumeClaims(std::span<const KubeChange> changes) {
-  for (const KubeChange& change : changes) {
-    ++terms_version_;
-    volume_claims_.erase(change.key);
-    auto claim = ParseKubeVolumeClaim(change.json);
-    if (change.kind == KubeChange::Kind::kPut && claim) volume_claims_[change.key] = *claim;
-  }
+std::vector<RunnerNode> KubeControl::Open(Seconds now) {
+  book_.Begin(now, opening_);
+  nodes_.EmitWatched();
+  nodes_.EmitChanges(true);
+  return Nodes();
 }
 
-void KubeControl::TakeVolumes(std::span<const KubeChange> changes) {
-  for (const KubeChange& change : changes) {
-    ++terms_version_;
-    volumes_.erase(change.key);
-    auto volume = ParseKubeVolume(change.json);
-    if (change.kind == KubeChange::Kind::kPut && volume) volumes_[change.key] = *volume;
-  }
-}
-
-void KubeControl::AskAgain(Run& run) {
-  if (run.step < Step::kBound) return;  // its binding may be under way
-  for (Member& member : run.members) member.asked.reset();
-}
-
-void KubeControl::Emit(std::int64_t job, std::string words) {
-  const auto found = pod_groups_.find(job);
-  if (found == pod_groups_.end()) return;
-  found->second.waits = std::move(words);
-  to_write_.insert(job);
-}
-
-void KubeControl::Put(KubeRequest request, TakeAnswer take) {
-  writes_.push_back({std::move(request), std::move(take)});
-}
-
-// All at once, so that a Cycle waits for the API server once, whatever it has to say. A request
-// that got no answer may have happened.
-void KubeControl::SendWrites() {
-  if (writes_.empty()) return;
-  const std::vector<Write> writes = std::exchange(writes_, {});
-  std::vector<KubeRequest> requests;
-  requests.reserve(writes.size());
-  for (const Write& write : writes) requests.push_back(write.request);
-  const auto answers = options_.ask(requests);
-  SHAREWELL_CHECK(answers.size() == requests.size());
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i]) {
-      if (!std::exchange(failed_, true)) problem_ = answers[i].error().message;
-    } else {
-      TakeComplaint(requests[i], *answers[i]);
-    }
-    if (writes[i].take) writes[i].take(requests[i], answers[i]);
-  }
-}
-
-// Whether some pod is on its way to its place.
-bool KubeControl::Starts() const {
-  return std::any_of(runs_.begin(), runs_.end(), [](const auto& one) {
-    return one.second.step < Step::kBound && one.second.wanted == Wanted::kNothing;
-  });
-}
-
-// What a next try will not mend is said once, and shown until it is over.
-void KubeControl::TakeComplaint(const KubeRequest& request, const KubeAnswer& answer) {
-  if (answer.status == 401 || answer.status == 403) {
-    std::string words = RefusedInWords(request, answer);
-    if (answer.status == 401) words = "the API server does not know who asks (401): " + words;
-    if (words != right_problem_) options_.log(words);
-    right_problem_ = std::move(words);
-  } else if (answer.status < 300 && request.path.find("/events") == std::string::npos) {
-    right_problem_.clear();
-  } else if (answer.status >= 500 || answer.status == 429) {
-    // A disruption budget says 429 too: it is told of the pod.
-    if (answer.status >= 500 && !std::exchange(failed_, true)) {
-      problem_ = RefusedInWords(request, answer);
-    }
-  }
-}
+std::vector<RunRequest> KubeControl::Recover() { return RecoverKubeRuns(book_, pods_); }
 
 Seconds KubeControl::Cycle(Seconds now, std::vector<RunEvent>& out) {
-  now_ = now;
-  out_ = &out;
-  const std::string before = problem_;
-  failed_ = more_ = no_numbers_ = false;
-  problem_.clear();
-  if (!current_) {
-    problem_ = before;
-  } else {
-    EmitExpected();
-    EmitWatched();
-    EmitNodes(false);
-    AdvanceRuns();
-    EmitSteps();
-    JoinAll();  // who waited for a run to end
-    EmitWaiting();
-    Place();
-    if (leads_) {
-      SendStops();
-      SendCancels();
-      SendClaims();
-      SendBindings();
-      if (!next_told_ || now_ >= *next_told_) {
-        next_told_ = now_ + kTellPeopleEvery;
-        busy_ = !writes_.empty() || Starts();
-        SendWaits();
-        SendEvents();
-      }
-      SendWrites();
-    }
-    EmitTaken();
-    EmitHostTaken();
-    AnswerList();
+  book_.Begin(now, out);
+  const bool had_problem = !problem_.empty();
+  outbox_.Begin();
+  groups_.Begin();
+  if (current_) {
+    Look();
+    problem_ = outbox_.problem();
   }
   if (!outside_problem_.empty()) problem_ = outside_problem_;
-  if (problem_.empty()) problem_ = right_problem_;
+  if (problem_.empty()) problem_ = outbox_.right_problem();
   if (problem_.empty() && !leads_) problem_ = "another server leads; this one waits";
-  if (problem_.empty() != before.empty()) {
+  if (problem_.empty() == had_problem) {
     const std::string said = problem_.empty() ? "the API server answers again" : problem_;
-    options_.log(said);
-    Emit(RunnerNote{said});
+    book_.options().log(said);
+    book_.Emit(RunnerNote{said});
   }
   return NextDue();
 }
 
-Seconds KubeControl::NextDue() const {
-  if (more_ && !failed_) return now_;
-  const bool awaited = std::any_of(runs_.begin(), runs_.end(), [](const auto& one) {
-    return one.second.step < Step::kRunning || one.second.wanted != Wanted::kNothing;
+void KubeControl::Look() {
+  waiting_.EmitExpected();
+  nodes_.EmitWatched();
+  nodes_.EmitChanges(false);
+  steps_.Advance();
+  steps_.EmitSteps();
+  groups_.JoinAll();  // who waited for a run to end
+  waiting_.EmitWaiting();
+  if (leads_) {
+    placer_.Place();
+    steps_.SendStops();
+    steps_.SendCancels();
+    claimer_.Send();
+    binder_.Send();
+    notices_.Send(!outbox_.empty() || StartsPods(book_.runs()));
+    outbox_.Send();
+  }
+  taken_.EmitGpus();
+  taken_.EmitHosts();
+  book_.AnswerList();
+}
+
+Seconds KubeControl::NextDue() {
+  const Seconds now = book_.now();
+  const auto& runs = book_.runs();
+  if (outbox_.has_more() && !outbox_.failed()) return now;
+  const bool awaited = std::any_of(runs.begin(), runs.end(), [](const auto& one) {
+    return one.second.step < KubeRun::Step::kRunning || one.second.wanted != WantedRun::kNothing;
   });
-  const bool more = failed_ || no_numbers_ || !to_write_.empty() || !event_turns_.empty();
-  if (awaited || more || !dirty_.empty()) return now_ + kLookSoon;
-  const bool asks = options_.watched || (options_.steps && !runs_.empty());
-  return now_ + (asks ? options_.steps_every : kLookAnyway);
+  const bool more = outbox_.failed() || groups_.lacks_numbers() || !book_.to_write().empty() ||
+                    notices_.has_events();
+  if (awaited || more || !book_.dirty().empty()) return now + kLookSoon;
+  const KubeControlOptions& options = book_.options();
+  const bool asks = options.watched || (options.steps && !runs.empty());
+  return now + (asks ? options.steps_every : kLookAnyway);
 }
 
 }  // namespace sharewell::engine

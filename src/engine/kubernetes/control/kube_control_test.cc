@@ -587,17 +587,17 @@ TEST_F(KubeControlTest, WordsStandInTheConditionWithTheNumber) {
   kube_.AddPod("a", {.owner = "x"});
   Begin();
   Live(0.5);
-  control_->Emit(1, "no GPU is free");
+  control_->ShowReason(1, "no GPU is free");
   Live(0.5);
   EXPECT_EQ(ConditionOf("team/a", "PodScheduled"), "no GPU is free");
   EXPECT_EQ(ConditionOf("team/a", "sharewell.io/Job"), "1");
   EXPECT_THAT(kube_.events, ElementsAre("no GPU is free"));
   const int before = Requests("/status");
-  control_->Emit(1, "no GPU is free");
+  control_->ShowReason(1, "no GPU is free");
   Live(20);
   EXPECT_EQ(Requests("/status"), before) << "only when it changes";
   for (int i = 0; i < 40; ++i) {
-    control_->Emit(1, fmt::format("{} jobs are ahead", i));
+    control_->ShowReason(1, fmt::format("{} jobs are ahead", i));
     Live(0.5);
   }
   EXPECT_LE(Requests("/status"), before + 4) << "and not all the time";
@@ -611,7 +611,7 @@ TEST_F(KubeControlTest, WhatIsForPeopleWaitsForPodsThatStart) {
   Live(0.5);
   for (int i = 0; i < 100; ++i) kube_.AddPod(fmt::format("w{}", i), {.owner = "y"});
   Live(0.5);
-  for (int job = 2; job <= 101; ++job) control_->Emit(job, "no GPU is free");
+  for (int job = 2; job <= 101; ++job) control_->ShowReason(job, "no GPU is free");
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
   kube_.log.clear();
   control_->Cycle(kube_.now(), told_);
@@ -629,7 +629,7 @@ TEST_F(KubeControlTest, OfWhatHappenedToAPodTheNewestIsTold) {
   for (int i = 0; i < 100; ++i) kube_.AddPod(fmt::format("w{}", i), {.owner = "y"});
   Begin();
   Live(0.5);
-  for (int job = 1; job <= 101; ++job) control_->Emit(job, "no GPU is free");
+  for (int job = 1; job <= 101; ++job) control_->ShowReason(job, "no GPU is free");
   kube_.Emit(*control_);
   control_->Cycle(kube_.now(), told_);
   const auto before = kube_.events.size();
@@ -702,7 +702,7 @@ TEST_F(KubeControlTest, ARestartReadsAllBack) {
   run.thread_share = 0.5;
   control_->Start(run);
   control_->Start(RunOf(2, "n0", {"GPU-0"}, 3));
-  control_->Emit(3, "no GPU is free");
+  control_->ShowReason(3, "no GPU is free");
   Live(2);
   told_.clear();
   // A user cannot change what is believed after a restart.
@@ -735,8 +735,8 @@ TEST_F(KubeControlTest, KilledBetweenTheClaimAndTheBinding) {
   kube_.AddPod("b", {.lasts = Seconds(500), .owner = "y"});
   Begin();
   Live(0.5);
-  control_->Emit(1, "waits");
-  control_->Emit(2, "waits");
+  control_->ShowReason(1, "waits");
+  control_->ShowReason(2, "waits");
   Live(0.5);
   RunRequest run = RunOf(1, "n0", {"GPU-0"});
   run.shares = false;
@@ -775,7 +775,7 @@ TEST_F(KubeControlTest, WhoDoesNotLeadWritesNothing) {
   control_->SetLeads(false);
   Live(0.5);
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
-  control_->Emit(1, "words");
+  control_->ShowReason(1, "words");
   Live(5);
   EXPECT_THAT(kube_.log, IsEmpty());
   EXPECT_THAT(control_->problem(), StartsWith("another server leads"));

@@ -72,10 +72,10 @@ core::Result<void> KubeRunner::Look() {
   // Volumes before pods, so that a pod that comes with its claim finds it. Without the right to
   // read them, pods that use some wait.
   (void)volumes_.Look(Now(), changes);
-  control_.TakeVolumes(changes);
+  control_.volumes().Handle(changes);
   changes.clear();
   (void)volume_claims_.Look(Now(), changes);
-  control_.TakeVolumeClaims(changes);
+  control_.volumes().HandleClaims(changes);
   changes.clear();
   auto nodes = all_nodes_.Look(Now(), changes);
   control_.HandleNodes(changes);
@@ -122,7 +122,7 @@ void KubeRunner::Change(RunId id, const RunBounds& bounds) {
 }
 
 void KubeRunner::ShowReason(std::int64_t job, const std::string& words) {
-  Do([this, job, words](ClusterControl&) { control_.Emit(job, words); });
+  Do([this, job, words](ClusterControl&) { control_.ShowReason(job, words); });
 }
 
 }  // namespace sharewell::engine

@@ -1,0 +1,26 @@
+#include "engine/kubernetes/control/kube_book.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sharewell::engine {
+
+KubeBook::KubeBook(KubeControlOptions options)
+    : options_(std::move(options)),
+      next_number_(std::max<std::int64_t>(options_.first_number, 1)) {}
+
+const KubePod* KubeBook::PodOf(const KubeMember& member) const {
+  const auto found = pods_.find(member.uid);
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+void KubeBook::Remark(const std::string& words) {
+  if (IsNewRemark(words) && out_ != nullptr) options_.log(words);
+}
+
+void KubeBook::AskAgain(KubeRun& run) {
+  if (run.step < KubeRun::Step::kBound) return;  // its binding may be under way
+  for (KubeMember& member : run.members) member.asked.reset();
+}
+
+}  // namespace sharewell::engine

@@ -1,0 +1,29 @@
+// KubeNodes: nodes as ours: which can be used and with which GPUs, which are up, and where an agent
+// is heard.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/kubernetes/control/kube_book.h"
+
+namespace sharewell::engine {
+
+class KubeNodes {
+ public:
+  explicit KubeNodes(KubeBook& book) : book_(book) {}
+
+  void Handle(KubeNode node);
+  void HandleGone(const std::string& name);
+  // Nodes that came and went. `first`: the service reads those that are up by itself.
+  void EmitChanges(bool first);
+  // Where an agent (`sharewell monitor`) is heard, and where none is.
+  void EmitWatched();
+  bool IsLost(const std::string& node) const;
+
+ private:
+  KubeBook& book_;
+  std::optional<core::Seconds> watched_asked_;
+};
+
+}  // namespace sharewell::engine

@@ -1,0 +1,76 @@
+#include "engine/kubernetes/control/kube_recovery.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace sharewell::engine {
+
+std::vector<RunRequest> RecoverKubeRuns(KubeBook& book, KubePods& pods) {
+  std::map<RunId, KubeRun> found;
+  for (const auto& [name, here] : book.nodes()) {
+    for (const auto& [uid, claim] : here.claims) {
+      const auto pod = book.pods().find(uid);
+      if (pod == book.pods().end() || pod->second.node != name || !pods.IsOurs(pod->second))
+        continue;
+      KubeRun& run = found[{claim.job, claim.attempt}];
+      KubeMember member;
+      member.uid = uid;
+      member.node = name;
+      member.claim = claim;
+      run.members.push_back(std::move(member));
+    }
+  }
+  std::vector<RunRequest> requests;
+  for (auto& [id, run] : found) {
+    std::sort(run.members.begin(), run.members.end(),
+              [&](const KubeMember& a, const KubeMember& b) {
+                return book.pods().at(a.uid).name < book.pods().at(b.uid).name;
+              });
+    const KubePod& first = book.pods().at(run.members.front().uid);
+    const PodWords words = ParsePodWords(first);
+    const ForeignJob foreign = SubmissionOf(first, words, static_cast<int>(run.members.size()));
+    RunRequest& request = run.request;
+    request.id = id;
+    request.user = foreign.user;
+    request.asked = foreign.asked;
+    request.terms = foreign.terms;
+    for (const KubeMember& member : run.members) {
+      const KubeClaim& claim = member.claim;
+      auto& nodes = request.nodes;
+      if (std::find(nodes.begin(), nodes.end(), member.node) == nodes.end()) {
+        nodes.push_back(member.node);
+      }
+      for (const std::string& uuid : claim.gpus) {
+        request.gpus.push_back(book.GpuNamed(uuid));
+      }
+      request.cores += claim.cores;
+      request.shares = claim.shares;
+      if (claim.sm_percent < 100) request.thread_share = claim.sm_percent / 100.0;
+      const core::Bytes memory(static_cast<double>(claim.memory_mib.value_or(0)) * (1 << 20));
+      if (claim.limited) request.gpu_memory = memory;
+      if (claim.guest) request.guest_memory = memory;
+      if (!claim.limited && claim.memory_mib) request.expected_memory = memory;
+    }
+    if (book.runs().contains(id.job) || book.groups().contains(id.job)) continue;
+    KubePodGroup& pod_group = book.groups()[id.job];
+    pod_group.number = id.job;
+    pod_group.told = true;
+    pod_group.words = words;
+    pod_group.owner = first.owner;
+    pod_group.group = words.group.empty() ? "" : first.name_space + "/" + words.group;
+    pod_group.name = pod_group.group.empty() ? first.Name() : pod_group.group;
+    for (const KubeMember& member : run.members) {
+      pod_group.members.push_back(member.uid);
+      book.group_of()[member.uid] = id.job;
+      pods.joins().erase(member.uid);
+    }
+    run.step = KubeRun::Step::kBound;
+    run.bind_sent = true;
+    requests.push_back(request);
+    book.runs().emplace(id.job, std::move(run));
+  }
+  return requests;
+}
+
+}  // namespace sharewell::engine
