@@ -20,10 +20,10 @@
 #include "advice/predicted_needs.h"
 #include "core/text/quoted.h"
 #include "graph/step/told_step.h"
+#include "json/needs_json.h"
 #include "json/value.h"
 #include "json/writer.h"
 #include "report/text/format.h"
-#include "store/jobs/job_json.h"
 #include "store/jobs/told_json.h"
 
 namespace sharewell::server {
@@ -140,7 +140,7 @@ std::string PredictionJson(const core::Needs& needs, const predict::Prediction& 
   writer.Object([&] {
     writer.Field("schema", 1);
     writer.Key("needs");
-    store::WriteNeeds(writer, needs);
+    json::WriteNeeds(writer, needs);
     WriteCoreCurve(writer, prediction);
   });
   return json;
@@ -404,7 +404,7 @@ Result<core::Told> ReadToldInWorker(Learner& learner, const ToldAsk& ask,
 Result<core::Needs> NeedsIn(const std::string& prediction) {
   const auto parsed = json::Document::Parse(prediction);
   RETURN_IF_ERROR(parsed);
-  return store::NeedsFromJson(parsed->root()["needs"]);
+  return json::NeedsFromJson(parsed->root()["needs"]);
 }
 
 }  // namespace sharewell::server

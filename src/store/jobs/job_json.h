@@ -21,17 +21,10 @@ void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool w
 // As JobToJson, without the members that are null or an empty list: as the store keeps it.
 std::string StoredJob(const core::JobRecord& record);
 
-// The "needs" of a job or submission.
-void WriteNeeds(json::Writer& writer, const core::Needs& needs);
-
 // What a client sent, nested no deeper than anything of ours.
 core::Result<json::Document> ParseSent(std::string_view text);
 
 core::Result<core::JobRecord> JobFromJson(json::Value json);
 core::Result<core::Submission> SubmissionFromJson(json::Value json);
-core::Result<core::Needs> NeedsFromJson(json::Value json);
-// The same as a part of something: `place` ("needs.") stands before what is wrong, kept in `error`.
-core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust trust,
-                      std::string& error);
 
 }  // namespace sharewell::store

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "core/text/quoted.h"
+#include "json/needs_json.h"
 #include "json/reader.h"
 #include "json/submission_fields.h"
 #include "json/text.h"
@@ -23,35 +24,6 @@ constexpr std::size_t kMostCommandBytes = std::size_t{4} << 20;
 constexpr std::size_t kMostEnvironmentBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostAfter = 100;
 constexpr std::size_t kDeepestJob = 16;
-
-void ReadSource(json::Reader& reader, const char* key, core::Source& source) {
-  const json::Value json = reader.Member(key);
-  if (json.is_null()) return;
-  const std::string_view name = json.Text().value_or("");
-  if (const auto named = core::SourceNamed(name)) {
-    source = *named;
-  } else if (name == "measured") {  // as older programs say
-    source = core::Source::kObserved;
-  } else {
-    reader.Fail(key, core::Quoted(name) + " is not observed, told, predicted or assumed");
-  }
-}
-
-void ReadCurve(json::Reader& reader, std::size_t most, core::CpuCurve& curve) {
-  reader.Each("cpu_curve", most, [&](json::Value point) {
-    const auto cores = point.At(0).Number(), share = point.At(1).Number();
-    if (point.size() != 2 || !cores || !share) {
-      return reader.Fail("cpu_curve", "its entries are [CORES, SHARE]");
-    }
-    const bool rises =
-        curve.empty() || (*cores > curve.back().first && *share >= curve.back().second);
-    if (reader.trust() == json::Trust::kSent &&
-        (!rises || *cores <= 0 || *share < 0 || *share > 1)) {
-      return reader.Fail("cpu_curve", "its cores and shares (0 to 1) must rise");
-    }
-    curve.emplace_back(*cores, *share);
-  });
-}
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
@@ -176,12 +148,6 @@ class FieldReader {
   void operator()(const json::Field&, std::optional<std::uint32_t>& umask) {
     ReadUmask(reader_, umask);
   }
-  void operator()(const json::Field& field, core::Source& source) {
-    ReadSource(reader_, field.key, source);
-  }
-  void operator()(const json::Field& field, core::CpuCurve& curve) {
-    ReadCurve(reader_, MostOf(field), curve);
-  }
   void operator()(const json::Field& field, Variables& environment) {
     ReadEnvironment(reader_, MostOf(field), environment);
   }
@@ -195,7 +161,7 @@ class FieldReader {
   void operator()(const json::Field& field, std::optional<core::Needs>& needs) {
     const json::Value json = reader_.Member(KeyOf(field));
     if (json.is_null()) return;
-    needs = ReadNeeds(json, std::string(KeyOf(field)) + ".", reader_.trust(), error_);
+    needs = json::ReadNeeds(json, std::string(KeyOf(field)) + ".", reader_.trust(), error_);
   }
 
  private:
@@ -216,22 +182,6 @@ class FieldReader {
   const bool of_job_;
   std::string& error_;
 };
-
-}  // namespace
-
-core::Needs ReadNeeds(json::Value json, const std::string& place, json::Trust trust,
-                      std::string& error) {
-  core::Needs needs;
-  json::Reader reader(json, place, trust, error);
-  core::Source all = core::Source::kAssumed;
-  ReadSource(reader, "source", all);
-  needs.sources = core::SourcesByOne(all);
-  json::EachField(needs, FieldReader(reader, false, error));
-  reader.RefuseOthers();
-  return needs;
-}
-
-namespace {
 
 void ReadAsked(json::Reader& reader, bool of_job, core::Submission& asked, std::string& error) {
   json::EachField(asked, FieldReader(reader, of_job, error));
@@ -300,7 +250,7 @@ core::JobRecord ReadRecord(json::Value json, std::string& error) {
   }
   ReadAsked(reader, true, record.asked, error);
   if (const json::Value needs = reader.Member("needs"); !needs.is_null()) {
-    record.believed = ReadNeeds(needs, "needs.", json::Trust::kStored, error);
+    record.believed = json::ReadNeeds(needs, "needs.", json::Trust::kStored, error);
   }
   reader.Whole("submitted_ms", record.submitted);
   reader.Whole("started_ms", record.started);
@@ -393,13 +343,6 @@ core::Result<core::Submission> SubmissionFromJson(json::Value json) {
   }
   if (!error.empty()) return core::UsageError("{}", error);
   return asked;
-}
-
-core::Result<core::Needs> NeedsFromJson(json::Value json) {
-  std::string error;
-  auto needs = ReadNeeds(json, "", json::Trust::kSent, error);
-  if (!error.empty()) return core::UsageError("{}", error);
-  return needs;
 }
 
 }  // namespace sharewell::store

@@ -1,6 +1,7 @@
 // Jobs and submissions into JSON.
 #include <fmt/format.h>
 
+#include "json/needs_json.h"
 #include "json/submission_fields.h"
 #include "json/text.h"
 #include "json/writer.h"
@@ -71,16 +72,6 @@ class FieldWriter {
   void operator()(const json::Field& field, const std::optional<std::uint32_t>& umask) {
     writer_.TextOrNull(KeyOf(field), umask ? UmaskText(*umask) : "");
   }
-  void operator()(const json::Field& field, core::Source source) {
-    // In the store those that are like the first are not written.
-    const bool like_first = first_source_ == source && !field.always;
-    if (!first_source_) first_source_ = source;
-    if (like_first && writer_.style() == json::Style::kBrief) return;
-    writer_.Field(KeyOf(field), core::NameOf(source));
-  }
-  void operator()(const json::Field& field, const core::CpuCurve& curve) {
-    if (field.written) writer_.Field(KeyOf(field), curve);
-  }
   void operator()(const json::Field& field,
                   const std::vector<std::pair<std::string, std::string>>& environment) {
     if (with_environment_) return WriteEnvironment(writer_, environment);
@@ -97,7 +88,7 @@ class FieldWriter {
   void operator()(const json::Field& field, const std::optional<core::Needs>& needs) {
     if (job_ != nullptr) {
       writer_.Key("needs");
-      WriteNeeds(writer_, job_->believed);
+      json::WriteNeeds(writer_, job_->believed);
     }
     if (!needs) return writer_.Null(KeyOf(field));
     writer_.Key(KeyOf(field));
@@ -112,7 +103,6 @@ class FieldWriter {
   json::Writer& writer_;
   const core::JobRecord* const job_;
   const bool with_environment_;
-  std::optional<core::Source> first_source_;
 };
 
 void WriteSeen(json::Writer& writer, const core::SeenFigures& seen) {
@@ -125,10 +115,6 @@ void WriteSeen(json::Writer& writer, const core::SeenFigures& seen) {
 }
 
 }  // namespace
-
-void WriteNeeds(json::Writer& writer, const core::Needs& needs) {
-  writer.Object([&] { json::EachField(needs, FieldWriter(writer, nullptr, false)); });
-}
 
 void WriteJobMembers(json::Writer& writer, const core::JobRecord& record, bool with_environment) {
   writer.Field("number", record.number);

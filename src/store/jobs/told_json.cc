@@ -1,6 +1,6 @@
 #include "store/jobs/told_json.h"
 
-#include "store/jobs/job_json.h"
+#include "json/needs_json.h"
 
 namespace sharewell::store {
 namespace {
@@ -54,7 +54,7 @@ struct ToldWriter {
   void operator()(const char* key, const std::optional<core::Needs>& needs) const {
     if (!needs) return writer.Null(key);
     writer.Key(key);
-    WriteNeeds(writer, *needs);
+    json::WriteNeeds(writer, *needs);
   }
   template <class T>
   void operator()(const char* key, const std::optional<T>& value) const {
@@ -75,7 +75,7 @@ struct ToldReader {
   void operator()(const char* key, std::optional<core::Needs>& needs) const {
     const json::Value member = reader.Member(key);
     if (member.is_null()) return;
-    needs = ReadNeeds(member, reader.place() + key + ".", reader.trust(), reader.error());
+    needs = json::ReadNeeds(member, reader.place() + key + ".", reader.trust(), reader.error());
   }
   template <class T>
   void operator()(const char* key, std::optional<T>& number) const {

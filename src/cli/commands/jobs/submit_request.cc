@@ -22,10 +22,10 @@
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "graph/graph_file.h"
+#include "json/needs_json.h"
 #include "json/value.h"
 #include "platform/files/text.h"
 #include "platform/process/find_program.h"
-#include "store/jobs/job_json.h"
 
 namespace sharewell::cli {
 namespace {
@@ -265,7 +265,7 @@ std::optional<core::Needs> PredictedThere(const ServerClient& client,
   const auto answer = client.Post(query, graph::WriteGraph(*graph));
   if (!answer) return std::nullopt;
   const auto parsed = json::Document::Parse(*answer);
-  auto needs = store::NeedsFromJson(json::RootOf(parsed)["needs"]);
+  auto needs = json::NeedsFromJson(json::RootOf(parsed)["needs"]);
   return needs ? std::optional(std::move(*needs)) : std::nullopt;
 }
 
