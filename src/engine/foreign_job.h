@@ -22,13 +22,20 @@ struct ForeignJob {
   friend bool operator==(const ForeignJob&, const ForeignJob&) = default;
 };
 
+// Behind what is said already; where that is much, it is enough.
+inline void AddRemark(std::string& remark, const std::string& words) {
+  constexpr std::size_t kMuch = 600;
+  if (words.empty() || remark.size() > kMuch) return;
+  remark += (remark.empty() ? "" : "; ") + words;
+}
+
 // What was predicted of it goes into it, or a remark why nothing was. False: that is not known yet.
 inline bool PutNeeds(std::optional<core::Result<core::Needs>> needs, ForeignJob& job) {
   if (!needs) return false;
   if (*needs) {
     job.asked.needs = **std::move(needs);
-  } else if (job.remark.empty()) {
-    job.remark = "what it needs is not known: " + needs->error().message;
+  } else {
+    AddRemark(job.remark, "what it needs is not known: " + needs->error().message);
   }
   return true;
 }

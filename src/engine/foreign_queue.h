@@ -22,6 +22,9 @@ class ForeignQueue {
   virtual void CancelWaiting(std::int64_t job) = 0;
   // Why that job waits, in words, each time they change: where the manager shows them to its users.
   virtual void ShowReason(std::int64_t /*job*/, const std::string& /*words*/) {}
+  // Why that job has to leave its place, likewise. `evicted`: how often it had to so far because of
+  // what it or its neighbours did to each other; else another job, or an admin, has its place.
+  virtual void ShowLeaving(std::int64_t /*job*/, int /*evicted*/, const std::string& /*words*/) {}
   // What keeps the manager from being read or told, in words with what to do; empty: nothing. A
   // RunnerNote makes a turn when it changes.
   virtual std::string Problem() = 0;

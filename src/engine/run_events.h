@@ -143,6 +143,12 @@ struct TermsChanged {
   std::int64_t job = 0;
   StartTerms terms = {};
 };
+// Of a job that waits: what it needs is known now.
+struct NeedsKnown {
+  std::int64_t job = 0;
+  core::Needs needs = {};
+  std::string remark = {};  // as ForeignJob has it
+};
 // From now on it is, or is not, reserved and exclusive, as RunnerNode has them.
 struct NodeChanged {
   std::string node = {};
@@ -166,6 +172,6 @@ using RunEvent =
     std::variant<RunStarted, StartRefused, RunProgress, RunMetrics, TimeLimitReached, RunEnded,
                  StopRefused, RunNote, RunTold, RunPaused, PauseRefused, RunResumed, ResumeRefused,
                  RunnerNote, GpuLost, GpuBack, NodeCame, NodeWent, RunsListed, JobSubmitted,
-                 JobWithdrawn, TermsChanged, NodeChanged, GpuTaken, HostTaken>;
+                 JobWithdrawn, TermsChanged, NeedsKnown, NodeChanged, GpuTaken, HostTaken>;
 
 }  // namespace sharewell::engine

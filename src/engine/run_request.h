@@ -51,8 +51,10 @@ struct RunRequest {
   std::optional<core::Bytes> guest_oom;
   // What it is believed to need of each GPU at most. Absent: not known.
   std::optional<core::Bytes> expected_memory;
-  bool shares = false;    // others are, or may come to be, on the same GPU
-  StartTerms terms = {};  // of one that Recover found
+  bool shares = false;  // others are, or may come to be, on the same GPU
+  // Of one that Recover found. Moments: 0 where they are not known.
+  StartTerms terms = {};
+  core::UnixMillis submitted = 0, started = 0;
 };
 
 }  // namespace sharewell::engine

@@ -30,8 +30,8 @@ std::unique_ptr<ClusterAgents> NewClusterAgents(const ServerOptions& options) {
 std::string NodesThatAreUp(const core::Cluster& cluster) {
   std::vector<std::string> counts;
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
-    counts.push_back(
-        fmt::format("{} {}", cluster.CountOf(core::GpuModelId(m)), cluster.models()[m].name));
+    const int count = cluster.CountOf(core::GpuModelId(m));
+    if (count > 0) counts.push_back(fmt::format("{} {}", count, cluster.models()[m].name));
   }
   return fmt::format("{} up, with {}", core::Count(cluster.nodes().size(), "node is", "nodes are"),
                      counts.empty() ? "no GPU" : fmt::format("{}", fmt::join(counts, " and ")));
@@ -56,6 +56,8 @@ core::Result<void> ShowCluster(engine::ClusterRunner& runner, ClusterMonitor& mo
     RETURN_IF_ERROR(model);
     known.push_back(std::move(*model));
   }
+  // Nodes join later with models of the cluster alone: where nobody knows which, with any.
+  if (known.empty()) known = catalogue.models();
   std::vector<core::Node> ours;
   for (const engine::RunnerNode& node : opened.nodes) {
     core::GpuModelId its;

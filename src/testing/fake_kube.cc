@@ -146,6 +146,11 @@ std::string FakeKube::AddPod(const std::string& name, KubeTold told) {
        {{{"name", "main"},
          {"image", "train"},
          {"resources", {{"requests", {{"cpu", told.cpu}, {"memory", told.memory}}}}}}}}};
+  if (told.injected) {
+    pod.json["spec"]["containers"][0]["env"] = {
+        {{"name", std::string(engine::kKubeGpuVariable)},
+         {"valueFrom", {{"fieldRef", {{"fieldPath", std::string(engine::kKubeGpuField)}}}}}}};
+  }
   pod.json["spec"].merge_patch(told.spec);
   pod.json["status"] = {{"phase", "Pending"}};
   if (told.number > 0) {
@@ -260,7 +265,10 @@ KubeAnswer FakeKube::Carry(const KubeRequest& request) {
   const auto parts = SplitPath(request.path);
   if (parts.size() == 4 && parts[2] == "nodes") return OnNode(parts[3], request);
   if (parts.size() == 5 && parts[4] == "events") {
-    events.push_back(json::parse(request.body)["message"]);
+    const json event = json::parse(request.body);
+    events.push_back(event["message"]);
+    reasons.push_back(fmt::format("{} {}", event["reason"].get<std::string>(),
+                                  event["involvedObject"]["name"].get<std::string>()));
     return Says(201, "");
   }
   if (parts.size() >= 6 && parts[4] == "pods") {
@@ -295,6 +303,9 @@ KubeAnswer FakeKube::OnPod(Pod& pod, const std::string& key, const std::string& 
   if (part == "status") {
     if (body["metadata"]["uid"] != uid) return Says(409, "uid");
     MergeStatus(pod.json, body);
+    if (body["metadata"].contains("annotations")) {
+      pod.json["metadata"]["annotations"].merge_patch(body["metadata"]["annotations"]);
+    }
     Put(pod);
     return Says(200, "");
   }

@@ -36,6 +36,7 @@ struct KubeTold {
   std::string name_space = "team";
   std::string scheduler = "sharewell";
   std::string cpu = "1", memory = "1Gi";
+  bool injected = true;                            // it reads its GPUs from the binding
   nlohmann::json spec = nlohmann::json::object();  // merged over the rest
 };
 
@@ -92,6 +93,7 @@ class FakeKube {
   std::map<std::string, int> refuse;     // requests whose path ends so: status
   std::vector<engine::KubeRequest> log;  // that arrived
   std::vector<std::string> events;       // messages
+  std::vector<std::string> reasons;      // of them, each with its pod: "Shared a"
   std::string wrong;
 
  private:
@@ -148,7 +150,10 @@ class FakeKubeRunner : public engine::Runner, public engine::ForeignQueue {
   void Expect(std::int64_t job) override { control.Expect(job); }
   void CancelWaiting(std::int64_t job) override { Asked(), control.CancelWaiting(job); }
   void ShowReason(std::int64_t job, const std::string& words) override {
-    control.ShowReason(job, words);
+    control.notices().Put(job, words);
+  }
+  void ShowLeaving(std::int64_t job, int evicted, const std::string& words) override {
+    control.notices().PutLeaving(job, evicted, words);
   }
   std::string Problem() override { return control.problem(); }
 

@@ -15,11 +15,12 @@ namespace sharewell::fixtures {
 
 // As RunEvent has them.
 inline constexpr std::array<const char*, std::variant_size_v<engine::RunEvent>> kRunEventNames = {
-    "RunStarted",   "StartRefused", "RunProgress",   "RunMetrics", "TimeLimitReached",
-    "RunEnded",     "StopRefused",  "RunNote",       "RunTold",    "RunPaused",
-    "PauseRefused", "RunResumed",   "ResumeRefused", "RunnerNote", "GpuLost",
-    "GpuBack",      "NodeCame",     "NodeWent",      "RunsListed", "JobSubmitted",
-    "JobWithdrawn", "TermsChanged", "NodeChanged",   "GpuTaken",   "HostTaken"};
+    "RunStarted",   "StartRefused", "RunProgress",   "RunMetrics",  "TimeLimitReached",
+    "RunEnded",     "StopRefused",  "RunNote",       "RunTold",     "RunPaused",
+    "PauseRefused", "RunResumed",   "ResumeRefused", "RunnerNote",  "GpuLost",
+    "GpuBack",      "NodeCame",     "NodeWent",      "RunsListed",  "JobSubmitted",
+    "JobWithdrawn", "TermsChanged", "NeedsKnown",    "NodeChanged", "GpuTaken",
+    "HostTaken"};
 
 inline std::string NameOf(const engine::RunEvent& event) { return kRunEventNames[event.index()]; }
 template <class Event>

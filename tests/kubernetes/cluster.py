@@ -37,6 +37,8 @@ from loopback import die_with_parent, free_ports  # noqa: E402
 
 PATIENCE = 60
 SPACE = "sharewell-system"
+# What `inject` adds first: without it no pod is started.
+GPU_ENV = [{"name": "NVIDIA_VISIBLE_DEVICES", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['sharewell.io/gpu-ids']"}}}]
 ACCOUNT = f"system:serviceaccount:{SPACE}:"
 # user: (token, name, groups)
 USERS = {
@@ -313,7 +315,7 @@ class Cluster:
 
     def add_pod(self, name, *, space="default", annotations=None, labels=None, scheduler="sharewell", resources=None, user="admin", owner=None, **spec):
         """`owner`: (kind, name) of the controller that made it."""
-        container = {"name": "main", "image": "example.org/image", **({"resources": resources} if resources else {})}
+        container = {"name": "main", "image": "example.org/image", "env": GPU_ENV, **({"resources": resources} if resources else {})}
         return self.create(f"/api/v1/namespaces/{space}/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": {
             "name": name, "annotations": annotations or {}, "labels": labels or {}, "ownerReferences": [] if not owner else [
                 {"apiVersion": "batch/v1", "kind": owner[0], "name": owner[1], "uid": f"0000-{owner[1]}", "controller": True}]},

@@ -6,6 +6,7 @@ import os
 import time
 import unittest
 
+from cluster import GPU_ENV
 from serving import OURS, SMALL, ServeTest, claims_of, condition, gpus_of, placed
 
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -207,7 +208,7 @@ class Lives:
         self.cluster.add_pod("high", priorityClassName="high")
         self.cluster.wait_until(lambda: "PodDisruptionBudget" in self.server.run("job", number).stdout, lambda: self.server.run("job", number).stdout)
         # Who waits for it is told, too.
-        self.wait_waits("high", f"job {number}, of lower priority, would give way, and cannot be stopped now: it is to leave its place, and a "
+        self.wait_waits("high", "pod default/low-1, of lower priority, would give way, and cannot be stopped now: it is to leave its place, and a "
                                 "PodDisruptionBudget does not allow it")
         self.assertNotIn("deletionTimestamp", self.cluster.pod("low-1")["metadata"], "its budget forbids it")
         self.assertEqual(self.server.job(number)["phase"], "running")
@@ -283,7 +284,7 @@ class Lives:
 
         def made():
             status, _ = self.cluster.request("POST", f"{space}/pods", {"metadata": {"generateName": "p-"}, "spec": {
-                "schedulerName": "sharewell", "containers": [{"name": "main", "image": "example.org/image"}]}})
+                "schedulerName": "sharewell", "containers": [{"name": "main", "image": "example.org/image", "env": GPU_ENV}]}})
             return status
         # The real one notices a new quota after a while.
         self.cluster.wait_until(lambda: made() == (403 if self.REAL else 201), "the quota is not kept")
@@ -352,8 +353,9 @@ class Words:
         self.cluster.wait_pod("first", phase="Running")
         self.cluster.add_pod("second")
         pod = self.cluster.wait_pod("second", holds=lambda pod: condition(pod).get("status") == "False")
-        self.assertIn("none is idle where it may run: GPU 0 has job 1 of default", condition(pod)["message"])
-        self.check_same(condition(pod)["message"], "second")
+        # The same, but whoever looks by kubectl knows pods and uuids, and no numbers.
+        self.assertIn("none is idle where it may run: GPU GPU-n1-0 of node n1 has pod default/first", condition(pod)["message"])
+        self.assertIn("none is idle where it may run: GPU 0 has job 1 of default", self.server.why(self.number("second")))
 
     def test_annotations_of_users_are_input(self):
         self.add_nodes("n1")
@@ -374,11 +376,83 @@ class Words:
         self.cluster.wait_pod("many", holds=lambda pod: condition(pod).get("status") == "False")
 
 
-class OnFake(Lives, Words, ServeTest):
+class Changes:
+    """Nodes, servers and pods that change while it runs."""
+
+    def list_gpus(self, node, gpus):
+        self.cluster.patch(f"/api/v1/nodes/{node}", {"metadata": {"annotations": {OURS + "gpus": gpus}}}, kind="merge-patch")
+
+    def test_k3_gpus_that_are_listed_no_more_and_others(self):
+        self.add_nodes("n1")
+        self.serve()
+        self.list_gpus("n1", "H200 - GPU-n1-1")
+        time.sleep(1)
+        self.cluster.add_pod("a")
+        self.assertEqual(placed(self.cluster.wait_pod("a", phase="Running")), ["GPU-n1-1"])
+        self.cluster.add_pod("b")
+        self.cluster.wait_pod("b", holds=lambda pod: condition(pod).get("status") == "False")
+        self.list_gpus("n1", "H200 GPU-n1-7 GPU-n1-1")
+        self.assertEqual(placed(self.cluster.wait_pod("b", phase="Running")), ["GPU-n1-7"])
+
+    def test_k4_it_begins_without_gpus_and_nodes_come(self):
+        self.cluster.add_node("n1")
+        self.serve()
+        self.cluster.add_pod("a")
+        self.wait_waits("a", "kubectl annotate node")
+        self.cluster.wait_until(lambda: any(event["reason"] == "Waiting" for event in self.events("a")), "no Event")
+        self.list_gpus("n1", "H200 GPU-n1-0")
+        self.assertEqual(placed(self.cluster.wait_pod("a", phase="Running")), ["GPU-n1-0"])
+
+    def test_k1_another_server_with_an_empty_store_goes_on_sharing(self):
+        self.add_nodes("n1", gpus=1)
+        self.serve()
+        self.cluster.add_pod("a", annotations=SMALL)
+        pod = self.cluster.wait_pod("a", phase="Running")
+        self.assertIn('"predicted"', pod["metadata"]["annotations"][OURS + "known"])
+        self.server.end()
+        self.serve(name="two")
+        self.cluster.add_pod("b", annotations=SMALL)
+        self.assertEqual(placed(self.cluster.wait_pod("b", phase="Running")), ["GPU-n1-0"])
+        self.cluster.wait_until(lambda: any(event["reason"] == "Shared" and "pod default/a" in event["message"] for event in self.events("b")), "no Event")
+        job = self.server.job(self.number("a"))
+        self.assertEqual(job["needs"]["source"], "predicted", job["needs"])
+
+    def test_k2_a_model_whose_file_comes_later_is_predicted(self):
+        self.add_nodes("n1", gpus=1)
+        self.serve()
+        self.cluster.add_pod("full")
+        self.cluster.wait_pod("full", phase="Running")
+        self.cluster.add_pod("a", annotations={**SMALL, OURS + "model": "late.onnx"})
+        self.cluster.wait_until(lambda: "late.onnx" in self.server.run("job", self.number("a")).stdout, "nobody misses the file")
+        models = self.server.folder / "models"
+        (models / "small.onnx").rename(models / "late.onnx")
+        self.cluster.wait_until(lambda: self.server.job(self.number("a"))["needs"]["source"] == "predicted", lambda: self.server.job(self.number("a")))
+
+    def test_k6_a_pod_without_our_environment_is_not_bound(self):
+        self.add_nodes("n1")
+        self.serve()
+        self.cluster.add_pod("plain", containers=[{"name": "main", "image": "example.org/image"}])
+        self.wait_waits("plain", "sharewell kubernetes inject")
+
+    def test_k5_a_replacement_joins_its_group(self):
+        self.add_nodes("n1")
+        self.serve()
+        group = {OURS + "pod-group": "g", OURS + "pod-group-size": "2"}
+        for name in ("g0", "g1"):
+            self.cluster.add_pod(name, annotations=group, owner=("Job", "train"))
+        before = [placed(self.cluster.wait_pod(name, phase="Running")) for name in ("g0", "g1")]
+        self.cluster.playing.finish("g1", code=1)
+        self.cluster.wait_pod("g1", phase="Failed")  # whoever makes the next one has seen it
+        self.cluster.add_pod("g2", annotations=group, owner=("Job", "train"))
+        self.assertEqual(placed(self.cluster.wait_pod("g2", phase="Running")), before[1])
+        self.assertEqual(len(self.claims()), 2)
+
+
+class OnFake(Lives, Words, Changes, ServeTest):
     pass
 
 
-class OnReal(Lives, Words, ServeTest):
+class OnReal(Lives, Words, Changes, ServeTest):
     REAL = True
 
 

@@ -21,7 +21,7 @@ import sys
 import time
 
 from bulk import Bulk, Watcher, requests_of
-from cluster import Cluster
+from cluster import GPU_ENV, Cluster
 from serving import OURS, Server, gpus_of
 
 GPUS = 8
@@ -32,7 +32,7 @@ LEAST_RATE, MOST_SECONDS, MOST_MEMORY, FIRST_DECISION = 100, 1.0, 500e6, 5.0
 def pods_of(first, count):
     return [("POST", f"/api/v1/namespaces/{SPACES[i % len(SPACES)]}/pods", {"metadata": {"name": f"p{i}"}, "spec": {
         "schedulerName": "sharewell", "restartPolicy": "Never", "containers": [
-            {"name": "main", "image": "example.org/image", "resources": {"requests": {"cpu": "2", "memory": "4Gi"}}}]}}) for i in range(first, first + count)]
+            {"name": "main", "image": "example.org/image", "env": GPU_ENV, "resources": {"requests": {"cpu": "2", "memory": "4Gi"}}}]}}) for i in range(first, first + count)]
 
 
 def events(server, kind):

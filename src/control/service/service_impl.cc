@@ -1,5 +1,6 @@
 #include "control/service/service_impl.h"
 
+#include <concepts>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +15,12 @@ std::vector<core::GivenGpu> GivenGpus(const std::vector<GpuView>& views) {
   for (const GpuView& view : views) gpus.push_back(view.gpu);
   return gpus;
 }
+
+// The engine keeps these for itself (LiveEngine::TakeNotes).
+template <class Event>
+concept KeptByEngine = std::same_as<Event, engine::StartRefused> ||
+    std::same_as<Event, engine::RunProgress> || std::same_as<Event, engine::RunMetrics> ||
+    std::same_as<Event, engine::RunEnded> || std::same_as<Event, engine::RunsListed>;
 
 // Who hears of what.
 struct Hearers {
@@ -36,15 +43,12 @@ struct Hearers {
   void operator()(const engine::JobSubmitted& event) const { to.foreign.Hear(event); }
   void operator()(const engine::JobWithdrawn& event) const { to.foreign.Hear(event); }
   void operator()(const engine::TermsChanged& event) const { to.foreign.Hear(event); }
+  void operator()(const engine::NeedsKnown& event) const { to.foreign.Hear(event); }
   void operator()(const engine::RunnerNote& event) const {
     to.journal.Emit("gpu.note", 0, event.message);
   }
-  // The engine keeps these for itself (LiveEngine::TakeNotes).
-  void operator()(const engine::StartRefused&) const {}
-  void operator()(const engine::RunProgress&) const {}
-  void operator()(const engine::RunMetrics&) const {}
-  void operator()(const engine::RunEnded&) const {}
-  void operator()(const engine::RunsListed&) const {}
+  template <KeptByEngine Event>
+  void operator()(const Event&) const {}
 
   struct {
     RunKeeper& runs;

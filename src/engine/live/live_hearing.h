@@ -19,8 +19,9 @@ template <class Event>
 concept OnlyNoted = std::same_as<Event, TimeLimitReached> || std::same_as<Event, RunNote> ||
     std::same_as<Event, RunTold> || std::same_as<Event, RunnerNote> ||
     std::same_as<Event, JobSubmitted> || std::same_as<Event, JobWithdrawn> ||
-    std::same_as<Event, TermsChanged> || std::same_as<Event, NodeChanged> ||
-    std::same_as<Event, GpuTaken> || std::same_as<Event, HostTaken>;
+    std::same_as<Event, TermsChanged> || std::same_as<Event, NeedsKnown> ||
+    std::same_as<Event, NodeChanged> || std::same_as<Event, GpuTaken> ||
+    std::same_as<Event, HostTaken>;
 
 class LiveHearing {
  public:

@@ -79,7 +79,9 @@ void LiveNodes::ReturnGpu(const std::string& uuid) {
 bool LiveNodes::Come(const RunnerNode& node) {
   Known* known = Find(node.name);
   if (known == nullptr) return offered_.insert(node.name).second;
-  if (known->up || known->gpus != node.gpus.size()) return false;
+  const auto first = gpus_.begin() + static_cast<std::ptrdiff_t>(known->first_gpu);
+  if (known->gpus != node.gpus.size()) return false;
+  if (known->up && std::equal(node.gpus.begin(), node.gpus.end(), first)) return false;
   known->up = true;
   for (std::size_t i = 0; i < known->gpus; ++i) {
     gpus_[known->first_gpu + i] = node.gpus[i];  // a repaired one is another

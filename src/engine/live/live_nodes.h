@@ -27,7 +27,8 @@ class LiveNodes {
 
   void LoseGpu(const std::string& uuid);
   void ReturnGpu(const std::string& uuid);
-  // One that is new is offered: true the first time. One that was down is up: true.
+  // One that is new is offered: true the first time. One that was down is up, or has other GPUs,
+  // as many as before: true.
   bool Come(const RunnerNode& node);
   bool Go(const std::string& name);        // false: it is not known, or was down
   bool EndOffer(const std::string& name);  // false: there was none

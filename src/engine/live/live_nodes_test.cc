@@ -57,6 +57,15 @@ TEST_F(LiveNodesTest, ANodeTakesItsGpusWithItAndBringsOthers) {
   EXPECT_EQ(request.gpus.at(0).uuid, "GPU-7") << "a repaired one is another";
 }
 
+TEST_F(LiveNodesTest, ANodeThatIsUpMayHaveAnotherGpu) {
+  const auto now = NodeNamed(first_, {{0, "GPU-0", "A"}, {5, "GPU-9", "A"}});
+  EXPECT_TRUE(nodes_.Come(now));
+  EXPECT_FALSE(nodes_.Come(now)) << "twice";
+  RunRequest request;
+  nodes_.Name(fixtures::OnGpus({1}), request);
+  EXPECT_EQ(request.gpus.at(0).uuid, "GPU-9");
+}
+
 TEST_F(LiveNodesTest, AGpuIsLostAndBack) {
   nodes_.LoseGpu("GPU-1");
   EXPECT_FALSE(nodes_.AreUp({GpuId(0), GpuId(1)}, {}));

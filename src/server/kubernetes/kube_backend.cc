@@ -159,15 +159,6 @@ Result<void> KubeBackend::Open(const BackendNeeds& needs) {
   auto opened = engine::KubeRunner::Open(*http_, std::move(run));
   RETURN_IF_ERROR(opened);
   runner_ = std::move(*opened);
-  const engine::OpenedCluster& there = runner_->opened();
-  if (there.nodes.empty() && there.models.empty()) {
-    std::string why;
-    for (const std::string& remark : there.remarks) why += "; " + remark;
-    return core::FailedError(
-        "no node of the cluster has GPUs that can be used{}; write which ones it has into its "
-        "annotation: kubectl annotate node NAME sharewell.io/gpus='H200 GPU-8f2a... GPU-77aa...'",
-        why);
-  }
   RETURN_IF_ERROR(ShowCluster(*runner_, *monitor_, catalogue_, face_));
   face_.no_submissions = fmt::format(
       "this server binds the pods of a Kubernetes cluster: make a pod with schedulerName {}",
@@ -184,6 +175,12 @@ void KubeBackend::Greet() {
                       ? ""
                       : ", namespace " + core::Quoted(options_.kubernetes->name_space),
                   NodesThatAreUp(face_.machine.cluster)));
+  if (runner_->opened().nodes.empty()) {
+    face_.greeting.push_back(
+        "no node has GPUs that can be used yet: pods wait until one has; say which ones it has in "
+        "its annotation: kubectl annotate node NAME sharewell.io/gpus='H200 GPU-8f2a... "
+        "GPU-77aa...'");
+  }
   if (store::IsPostgres(options_.AgentsStore())) return;
   face_.greeting.push_back(
       "agents on other machines are not heard, as the store is a file: what pods do there is "

@@ -18,8 +18,8 @@ using core::Submission;
 std::string GpusInWords(const core::Cluster& cluster) {
   std::vector<std::string> parts;
   for (std::size_t m = 0; m < cluster.models().size(); ++m) {
-    parts.push_back(
-        fmt::format("{} {}", cluster.CountOf(core::GpuModelId(m)), cluster.models()[m].name));
+    const int count = cluster.CountOf(core::GpuModelId(m));
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, cluster.models()[m].name));
   }
   return parts.empty() ? "no GPU" : fmt::format("{}", fmt::join(parts, " and "));
 }
@@ -57,7 +57,11 @@ core::Result<void> CheckPredictedMemory(const Submission& submission, core::Byte
 }  // namespace
 
 core::Result<void> CheckFitsHere(const Submission& submission, const core::Cluster& cluster) {
-  const bool one = cluster.nodes().size() <= 1;
+  // The cluster of a manager, which may make nodes when there is something to run.
+  if (cluster.nodes().empty()) {
+    return core::UsageError("the cluster has no node yet that can be used; it waits for one");
+  }
+  const bool one = cluster.nodes().size() == 1;
   const char* here_is = one ? "this machine" : "this cluster";
   const char* node_is = one ? "this machine" : "the largest node";
   // What it asks for is for all of its nodes together.

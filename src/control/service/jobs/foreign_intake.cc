@@ -25,8 +25,11 @@ ForeignIntake::ForeignIntake(const Parts& parts) : parts_(parts) {
   if (parts.manager == nullptr) return;
   // A manager that has users of its own shows them why their job waits.
   parts.state.board.OnPut([&manager = *parts.manager](const JobRecord& record) {
-    if (record.phase != Phase::kWaiting && record.phase != Phase::kHeld) return;
     if (record.reason.empty()) return;
+    if (record.phase == Phase::kStopping && !record.cancelled) {
+      return manager.ShowLeaving(record.number, record.evicted, record.reason);
+    }
+    if (record.phase != Phase::kWaiting && record.phase != Phase::kHeld) return;
     manager.ShowReason(record.number,
                        record.note.empty() ? record.reason : record.reason + "; " + record.note);
   });
@@ -160,6 +163,25 @@ void ForeignIntake::Hear(const engine::TermsChanged& event) {
   parts_.engine.Wake();
 }
 
+void ForeignIntake::Hear(const engine::NeedsKnown& event) {
+  for (engine::JobSubmitted& one : told_) {
+    if (one.job != event.job) continue;
+    one.as.asked.needs = event.needs;
+    one.as.remark = event.remark;
+  }
+  LiveJob* job = parts_.state.live.Find(event.job);
+  if (job == nullptr || core::IsOver(job->record.phase)) return;
+  JobRecord& record = job->record;
+  record.asked.needs = event.needs;
+  record.note = event.remark;
+  record.believed = parts_.advisor.NeedsOf(record.user, record.asked);
+  parts_.journal.Touch(*job);
+  if (record.phase != Phase::kWaiting) return;
+  parts_.queue.TakeOut(*job);
+  parts_.queue.EnqueueIfItFits(*job);
+  parts_.engine.Wake();
+}
+
 Result<void> ForeignIntake::Adopt(const std::map<engine::RunId, engine::RunRequest>& runs,
                                   std::vector<JobRecord>& records) {
   if (parts_.manager == nullptr) return {};
@@ -181,8 +203,9 @@ Result<void> ForeignIntake::Adopt(const std::map<engine::RunId, engine::RunReque
     record.cores = run.cores;
     record.sm_share = run.thread_share.value_or(1);
     record.guest_memory = run.guest_memory;
-    record.submitted = parts_.journal.Wall();
-    record.started = record.resumed = record.submitted;
+    const core::UnixMillis now = parts_.journal.Wall();
+    record.submitted = run.submitted > 0 ? std::min(run.submitted, now) : now;
+    record.started = record.resumed = run.started > 0 ? std::min(run.started, now) : now;
     parts_.journal.NumberIsTaken(number);
     records.push_back(std::move(record));
   }

@@ -44,6 +44,7 @@ class ForeignIntake {
   void Hear(const engine::JobSubmitted& event) { told_.push_back(event); }
   void Hear(const engine::JobWithdrawn& event);
   void Hear(const engine::TermsChanged& event);
+  void Hear(const engine::NeedsKnown& event);
   // Those that were told of are stored and queued.
   void Admit();
   // Until those are tried again that are not stored yet; absent: all are.

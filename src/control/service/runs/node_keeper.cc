@@ -131,6 +131,7 @@ void NodeKeeper::Hear(const engine::NodeCame& event) {
   const core::Node& known = parts_.state.cluster.node(*node);
   // One that went and came again as another machine: the next list tells it anew.
   if (came.gpus.size() != static_cast<std::size_t>(known.gpus)) return;
+  const bool was_down = node_is_down_[node->index()];
   node_is_down_[node->index()] = false;
   if (known.reserved != came.reserved || known.exclusive != came.exclusive) {
     Keep(*node, came.reserved, came.exclusive);
@@ -140,7 +141,9 @@ void NodeKeeper::Hear(const engine::NodeCame& event) {
     gpus_.SetGpu(gpu, came.gpus[i]);
     gpus_.SetProblem(gpu, {});
   }
-  parts_.journal.Emit("node.back", 0, fmt::format("node {}: it is back", came.name));
+  parts_.journal.Emit(
+      was_down ? "node.back" : "node.changed", 0,
+      fmt::format("node {}: {}", came.name, was_down ? "it is back" : "it has other GPUs"));
   parts_.engine.Wake();  // decide with it
 }
 

@@ -217,6 +217,14 @@ void TakeUnjudged(const KubeValue& spec, KubePod& pod) {
   }
 }
 
+bool ReadsGpus(const KubeValue& container) {
+  const auto all = container["env"].List();
+  return std::any_of(all.begin(), all.end(), [](const KubeValue& one) {
+    return one["name"].Text() == kKubeGpuVariable &&
+           one["valueFrom"]["fieldRef"]["fieldPath"].Text() == kKubeGpuField;
+  });
+}
+
 void TakeSpec(const KubeValue& spec, KubePod& pod) {
   pod.scheduler = spec["schedulerName"].Text();
   pod.node = spec["nodeName"].Text();
@@ -249,6 +257,7 @@ void TakeSpec(const KubeValue& spec, KubePod& pod) {
     if (pod.command.size() > kMostWords) pod.command.resize(kMostWords);
     for (std::string& word : pod.command) word.resize(std::min(word.size(), kMostWord));
   }
+  pod.reads_gpus = std::any_of(containers.begin(), containers.end(), ReadsGpus);
   TakeRequests(spec, pod);
   TakeVolumes(spec, pod);
   TakeUnjudged(spec, pod);
@@ -267,6 +276,7 @@ void TakeContainers(const KubeValue& status, KubePod& pod) {
         if (ended["reason"].Text() == "OOMKilled") pod.out_of_memory = true;
       }
       const std::string why = waits["reason"].Text();
+      pod.crash_loops = pod.crash_loops || why == "CrashLoopBackOff";
       if (waits.there() && why != "ContainerCreating" && why != "PodInitializing" &&
           pod.waiting.empty() && !why.empty()) {
         const std::string words = waits["message"].Text().substr(0, 300);
@@ -286,6 +296,7 @@ void TakeStatus(const KubeValue& status, KubePod& pod) {
                                                     : KubePhase::kUnknown;
   pod.reason = status["reason"].Text();
   pod.message = status["message"].Text().substr(0, 1000);
+  pod.started = TimeIn(status["startTime"].Text());
   for (const KubeValue& one : status["conditions"].List()) {
     const std::string type = one["type"].Text();
     if (type == "PodScheduled" && one["status"].Text() == "False") {

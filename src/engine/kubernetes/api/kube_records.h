@@ -23,6 +23,11 @@ inline constexpr std::string_view kKubeGpuMemory = "sharewell.io/gpu-memory";
 // The condition of a pod that has its job's number. Status is not the user's to write.
 inline constexpr std::string_view kKubeJobCondition = "sharewell.io/Job";
 
+// The variable that tells a container its GPUs, and the field of a pod that it is to be read from:
+// the Binding writes it.
+inline constexpr std::string_view kKubeGpuVariable = "NVIDIA_VISIBLE_DEVICES";
+inline constexpr std::string_view kKubeGpuField = "metadata.annotations['sharewell.io/gpu-ids']";
+
 // CPUs are in thousandths, all else in units. "500m", "1Gi", "1e3", rounded up. Absent: it is no
 // quantity, or below 0. One that is too large is the largest.
 std::optional<std::int64_t> ParseQuantity(std::string_view text, std::int64_t scale);
@@ -63,8 +68,8 @@ struct KubePod {
   std::string uid, name, name_space, version;
   std::string scheduler, node;
   KubePhase phase = KubePhase::kPending;
-  std::string reason, message;  // of its status: "Evicted"
-  core::UnixMillis created = 0;
+  std::string reason, message;                // of its status: "Evicted"
+  core::UnixMillis created = 0, started = 0;  // started: its kubelet has it since; 0: it has not
   bool deleting = false;
   std::map<std::string, std::string> annotations;  // ours alone, without the prefix
   KubeAmounts requests;                            // at any time, init containers among it
@@ -80,6 +85,8 @@ struct KubePod {
   std::optional<int> exit_code;          // of the first container that failed, else 0
   bool out_of_memory = false;            // of the host: OOMKilled
   std::string waiting;                   // why a container does not start, in words
+  bool crash_loops = false;              // one ends again and again (CrashLoopBackOff)
+  bool reads_gpus = false;               // one has kKubeGpuVariable from kKubeGpuField
   std::optional<std::int64_t> job;       // kKubeJobCondition
   std::string told;                      // message of PodScheduled, where that is False
   std::vector<std::string> gates;        // schedulingGates by name

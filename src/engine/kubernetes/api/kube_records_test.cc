@@ -91,6 +91,31 @@ TEST(KubePodRecord, HasWhatADecisionNeeds) {
   EXPECT_THAT(pod.unjudged, IsEmpty());
 }
 
+TEST(KubePodRecord, KnowsWhetherItSeesItsGpusAloneAndWhetherItCrashes) {
+  const auto pod = [](const std::string& env, const std::string& status = "{}") {
+    return ParseKubePod(
+               R"({"metadata":{"name":"a","namespace":"t","uid":"u"},"spec":{"containers":[{},)"
+               R"({"env":)" +
+               env + R"(}]},"status":)" + status + "}")
+        .value();
+  };
+  EXPECT_TRUE(pod(R"([{"name":"NVIDIA_VISIBLE_DEVICES","valueFrom":{"fieldRef":)"
+                  R"({"fieldPath":"metadata.annotations['sharewell.io/gpu-ids']"}}}])")
+                  .reads_gpus);
+  for (const char* other : {"[]", "7", R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}])",
+                            R"([{"name":"NVIDIA_VISIBLE_DEVICES","valueFrom":{"fieldRef":)"
+                            R"({"fieldPath":"metadata.name"}}}])"}) {
+    EXPECT_FALSE(pod(other).reads_gpus) << other;
+  }
+  const KubePod crashing = pod(
+      "[]", R"({"phase":"Running","startTime":"2027-01-15T08:00:00Z","containerStatuses":)"
+            R"([{"state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 10s"}}}]})");
+  EXPECT_TRUE(crashing.crash_loops);
+  EXPECT_EQ(crashing.started, 1'800'000'000'000);
+  EXPECT_FALSE(pod("[]").crash_loops);
+  EXPECT_EQ(pod("[]").started, 0);
+}
+
 TEST(KubePodRecord, CountsInitContainersAsTheyRun) {
   const KubePod pod = PodIn(R"({"containers":[
       {"resources":{"requests":{"cpu":"1","memory":"1Gi"}}},

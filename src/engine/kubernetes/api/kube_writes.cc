@@ -78,7 +78,8 @@ KubeRequest ClaimRequest(const KubeNode& node, const KubeClaims& claims) {
           "application/merge-patch+json"};
 }
 
-KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeClaim& claim) {
+KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeClaim& claim,
+                        const std::string& known) {
   // As CUDA_MPS_PINNED_DEVICE_MEM_LIMIT wants it. Empty: no limit; the variable is there all the
   // same, as a field that is missing would keep the container from starting.
   std::string limit;
@@ -99,6 +100,7 @@ KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeC
                 out.Field("sharewell.io/job", fmt::format("{}", claim.job));
                 out.Field("sharewell.io/attempt", fmt::format("{}", claim.attempt));
                 out.Field("sharewell.io/memory-limit", limit);
+                if (!known.empty()) out.Field("sharewell.io/known", known);
               });
             });
             out.Object("target", [&] {
@@ -133,7 +135,7 @@ KubeRequest DeleteRequest(const KubePod& pod) {
 }
 
 KubeRequest WaitsRequest(const KubePod& pod, std::int64_t job, const std::string& words,
-                         core::UnixMillis now) {
+                         const std::string& known, core::UnixMillis now) {
   const std::string time = KubeTime(now);
   return {"PATCH", PodPath(pod, "/status"), json::ObjectLine([&](Writer& out) {
             const auto condition = [&](std::string_view type, const char* status,
@@ -146,7 +148,11 @@ KubeRequest WaitsRequest(const KubePod& pod, std::int64_t job, const std::string
                 out.Field("lastTransitionTime", time);
               });
             };
-            out.Object("metadata", [&] { out.Field("uid", pod.uid); });
+            out.Object("metadata", [&] {
+              out.Field("uid", pod.uid);
+              if (known.empty()) return;
+              out.Object("annotations", [&] { out.Field("sharewell.io/known", known); });
+            });
             out.Object("status", [&] {
               out.Key("conditions");
               out.List([&] {

@@ -15,16 +15,18 @@ namespace sharewell::engine {
 KubeRequest ClaimRequest(const KubeNode& node, const KubeClaims& claims);
 
 // Sets nodeName and the annotations in one write. Its uid and resourceVersion are preconditions
-// where the server knows them as such (not in 1.20).
-KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeClaim& claim);
+// where the server knows them as such (not in 1.20). `known`: sharewell.io/known (pod_known.h);
+// empty: it is not written.
+KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeClaim& claim,
+                        const std::string& known);
 
 // `newest`: policy/v1; else v1beta1, which is what servers before 1.22 know.
 KubeRequest EvictRequest(const KubePod& pod, bool newest);
 KubeRequest DeleteRequest(const KubePod& pod);
 
-// That it waits and why, and its job's number, in one write.
+// That it waits and why, its job's number, and `known` as above, in one write.
 KubeRequest WaitsRequest(const KubePod& pod, std::int64_t job, const std::string& words,
-                         core::UnixMillis now);
+                         const std::string& known, core::UnixMillis now);
 
 struct KubeEventWords {
   std::string reason;  // "Scheduled"

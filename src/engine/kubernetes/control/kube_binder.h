@@ -1,5 +1,6 @@
 // KubeBinder: binds the pods of a run to their nodes once all claims of it are shown, each in one
-// write with its annotations, until the API server shows them bound.
+// write with its annotations, until the API server shows them bound. So does it with a pod that has
+// the place of one that failed in a group that goes on.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,12 @@ class KubeBinder {
   void Send();
   // Of a run whose binding was sent.
   void Advance(std::int64_t job);
+  // Of one that is bound, the pods that join it.
+  void AdvanceJoins(KubeRun& run);
 
  private:
+  bool Bind(std::int64_t job, KubeRun& run, KubeMember& member);
+  void TellPlaced(const KubeMember& member);
   void TakeBindAnswer(const KubeRequest& request, std::int64_t job,
                       const core::Result<KubeAnswer>& answer);
 

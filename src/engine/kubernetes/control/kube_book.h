@@ -31,6 +31,8 @@ struct KubeMember {
   std::optional<core::Seconds> asked;  // its binding, its eviction
   std::string version;                 // of the pod, when its binding was asked for
   bool kept = false;                   // its eviction is not allowed now
+  // It has the place of one that failed, since; and is not bound yet.
+  std::optional<core::Seconds> joins;
 };
 
 struct KubeRun : BookedRun {
@@ -39,7 +41,9 @@ struct KubeRun : BookedRun {
   std::vector<KubeMember> members;
   Step step = Step::kPlace;
   bool bind_sent = false;
-  std::string stuck;    // told: why it does not begin, or does not leave
+  std::string stuck;   // told: why it does not begin, or does not leave
+  std::string leaves;  // told: why it has to
+  bool told_crashing = false;
   std::string refused;  // what the API server said last
 };
 
@@ -55,6 +59,8 @@ struct KubePodGroup {
   std::optional<StartTerms> terms;  // as told
   std::string waits;                // what the service says, for the condition
   std::string event_words;          // told last as an Event
+  std::string known;                // of its needs, for the next server (pod_known.h)
+  int evicted_before = 0;           // ForeignQueue::ShowLeaving
   std::optional<core::Seconds> event_at, written_at;
   std::optional<core::Seconds> evicted;       // it waits for its owner's next pod since
   std::optional<core::Seconds> cancel_asked;  // its pods that wait are to be deleted
@@ -77,9 +83,11 @@ struct KubeHostUse {
 struct KubeNodeHere : BookedNode {
   KubeNode kube;
   std::map<std::string, int> numbers;  // of its GPUs there, by uuid
+  std::set<std::string> unlisted;      // uuids that its annotation does not list any more
   KubeClaims claims;                   // as the API server shows them
   std::string bad_claims;              // why they cannot be read
   bool there = false;
+  bool changed = false;  // another GPU has a place of its
   std::optional<core::Seconds> down_since;
   std::optional<core::Seconds> asked;  // a change of its claims
   std::string asked_version;

@@ -144,13 +144,16 @@ void KubeClaimer::TakeClaimAnswer(const KubeRequest& request, const std::string&
   }
 }
 
+bool KubeClaimer::IsShown(const KubeMember& member) const {
+  const auto here = book_.nodes().find(member.node);
+  if (here == book_.nodes().end() || !here->second.there) return false;
+  const auto shown = here->second.claims.find(member.uid);
+  return shown != here->second.claims.end() && shown->second == member.claim;
+}
+
 bool KubeClaimer::AreShown(const KubeRun& run) const {
-  return std::all_of(run.members.begin(), run.members.end(), [&](const KubeMember& member) {
-    const auto here = book_.nodes().find(member.node);
-    if (here == book_.nodes().end() || !here->second.there) return false;
-    const auto shown = here->second.claims.find(member.uid);
-    return shown != here->second.claims.end() && shown->second == member.claim;
-  });
+  return std::all_of(run.members.begin(), run.members.end(),
+                     [&](const KubeMember& member) { return IsShown(member); });
 }
 
 }  // namespace sharewell::engine

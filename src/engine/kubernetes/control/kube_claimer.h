@@ -24,7 +24,8 @@ class KubeClaimer {
   // What should stand at the node.
   KubeClaims WantedClaims(KubeNodeHere& here, const KubeMembersByNode& placed);
   void Send();
-  // The API server shows all claims of the run.
+  // The API server shows its claim, or all claims of the run.
+  bool IsShown(const KubeMember& member) const;
   bool AreShown(const KubeRun& run) const;
 
  private:

@@ -40,7 +40,7 @@ KubeControl::KubeControl(KubeControlOptions options)
       placer_(book_, {outbox_, pods_, volumes_, terms_, ends_, claimer_}),
       notices_(book_, outbox_),
       binder_(book_, outbox_, ends_, claimer_, notices_),
-      steps_(book_, outbox_, nodes_, ends_, binder_) {}
+      steps_(book_, {outbox_, nodes_, ends_, binder_, notices_}) {}
 
 void KubeControl::HandlePods(std::span<const KubeChange> changes) {
   for (const KubeChange& change : changes) {

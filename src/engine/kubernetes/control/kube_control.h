@@ -94,8 +94,8 @@ class KubeControl final : public ClusterControl {
   void Expect(std::int64_t job) override { book_.Expect(job); }
   void List(core::Seconds as_of) override { book_.List(as_of); }
   void Forget(RunId id) override { book_.Forget(id); }
-  // What the service says of a job that waits.
-  void ShowReason(std::int64_t job, std::string words) { notices_.Put(job, std::move(words)); }
+  // What the service says of jobs.
+  KubeNotices& notices() { return notices_; }
 
   // All that follows from what was told since. When the next one is due although nothing came.
   core::Seconds Cycle(core::Seconds now, std::vector<RunEvent>& out);

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "testing/fake_kube.h"
-#include "testing/run_event_text.h"
+#include "testing/kube_control_fixture.h"
 
 namespace sharewell::engine {
 namespace {
@@ -14,6 +13,7 @@ namespace {
 using core::Seconds;
 using fixtures::FakeKube;
 using fixtures::FakeKubeRunner;
+using fixtures::KubeControlTest;
 using fixtures::KubeTold;
 using nlohmann::json;
 using ::testing::ElementsAre;
@@ -21,77 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
-
-// Two nodes of two GPUs each.
-class KubeControlTest : public ::testing::Test {
- protected:
-  KubeControlTest() {
-    kube_.AddNode("n0", {"GPU-0", "GPU-1"}, "V100");
-    kube_.AddNode("n1", {"GPU-2", "GPU-3"}, "V100");
-  }
-  ~KubeControlTest() override { EXPECT_EQ(kube_.wrong, ""); }
-
-  // A server that begins. What an earlier one did is read back.
-  std::vector<RunRequest> Begin() {
-    control_ = std::make_unique<KubeControl>(options_(kube_));
-    kube_.EmitAll(*control_);
-    control_->Open(kube_.now());
-    return control_->Recover();
-  }
-  void Live(double seconds) {
-    const Seconds until = kube_.now() + Seconds(seconds);
-    while (kube_.now() < until) {
-      kube_.Emit(*control_);
-      control_->Cycle(kube_.now(), told_);
-      kube_.Advance(kube_.now() + Seconds(0.25));
-    }
-    kube_.Emit(*control_);
-    control_->Cycle(kube_.now(), told_);
-  }
-  template <class Event>
-  std::vector<Event> Told() const {
-    return fixtures::AllOf<Event>(told_);
-  }
-  // The last of that kind; one that is empty where there is none.
-  template <class Event>
-  Event Last() const {
-    const auto some = Told<Event>();
-    return some.empty() ? Event() : some.back();
-  }
-  static RunRequest RunOf(std::int64_t job, const std::string& node,
-                          const std::vector<std::string>& gpus, int attempt = 1) {
-    RunRequest request;
-    request.id = {job, attempt};
-    request.nodes = {node};
-    for (const std::string& gpu : gpus) request.gpus.push_back({0, gpu, "V100"});
-    request.shares = true;
-    request.cores = 1;
-    request.expected_memory = core::GiB(10);
-    return request;
-  }
-  std::string AnnotationOf(const std::string& key, const char* name) {
-    return kube_.pod(key)["metadata"]["annotations"].value(std::string("sharewell.io/") + name, "");
-  }
-  std::string ClaimsOn(const std::string& node) {
-    return kube_.node(node)["metadata"]["annotations"].value("sharewell.io/claims", "");
-  }
-  std::string ConditionOf(const std::string& key, const std::string& type) {
-    for (const json& one : kube_.pod(key)["status"].value("conditions", json::array())) {
-      if (one["type"] == type) return one.value("message", "");
-    }
-    return {};
-  }
-  int Requests(const std::string& part) const {
-    return static_cast<int>(std::count_if(
-        kube_.log.begin(), kube_.log.end(),
-        [&](const KubeRequest& request) { return request.path.find(part) != std::string::npos; }));
-  }
-
-  FakeKube kube_;
-  std::function<KubeControlOptions(FakeKube&)> options_ = FakeKubeRunner::Options;
-  std::unique_ptr<KubeControl> control_;
-  std::vector<RunEvent> told_;
-};
 
 TEST_F(KubeControlTest, NodesAreReadWithTheirGpus) {
   kube_.AddNode("bad", {"GPU-9"}, "Voodoo");
@@ -587,17 +516,17 @@ TEST_F(KubeControlTest, WordsStandInTheConditionWithTheNumber) {
   kube_.AddPod("a", {.owner = "x"});
   Begin();
   Live(0.5);
-  control_->ShowReason(1, "no GPU is free");
+  control_->notices().Put(1, "no GPU is free");
   Live(0.5);
   EXPECT_EQ(ConditionOf("team/a", "PodScheduled"), "no GPU is free");
   EXPECT_EQ(ConditionOf("team/a", "sharewell.io/Job"), "1");
   EXPECT_THAT(kube_.events, ElementsAre("no GPU is free"));
   const int before = Requests("/status");
-  control_->ShowReason(1, "no GPU is free");
+  control_->notices().Put(1, "no GPU is free");
   Live(20);
   EXPECT_EQ(Requests("/status"), before) << "only when it changes";
   for (int i = 0; i < 40; ++i) {
-    control_->ShowReason(1, fmt::format("{} jobs are ahead", i));
+    control_->notices().Put(1, fmt::format("{} jobs are ahead", i));
     Live(0.5);
   }
   EXPECT_LE(Requests("/status"), before + 4) << "and not all the time";
@@ -611,7 +540,7 @@ TEST_F(KubeControlTest, WhatIsForPeopleWaitsForPodsThatStart) {
   Live(0.5);
   for (int i = 0; i < 100; ++i) kube_.AddPod(fmt::format("w{}", i), {.owner = "y"});
   Live(0.5);
-  for (int job = 2; job <= 101; ++job) control_->ShowReason(job, "no GPU is free");
+  for (int job = 2; job <= 101; ++job) control_->notices().Put(job, "no GPU is free");
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
   kube_.log.clear();
   control_->Cycle(kube_.now(), told_);
@@ -629,7 +558,7 @@ TEST_F(KubeControlTest, OfWhatHappenedToAPodTheNewestIsTold) {
   for (int i = 0; i < 100; ++i) kube_.AddPod(fmt::format("w{}", i), {.owner = "y"});
   Begin();
   Live(0.5);
-  for (int job = 1; job <= 101; ++job) control_->ShowReason(job, "no GPU is free");
+  for (int job = 1; job <= 101; ++job) control_->notices().Put(job, "no GPU is free");
   kube_.Emit(*control_);
   control_->Cycle(kube_.now(), told_);
   const auto before = kube_.events.size();
@@ -702,7 +631,7 @@ TEST_F(KubeControlTest, ARestartReadsAllBack) {
   run.thread_share = 0.5;
   control_->Start(run);
   control_->Start(RunOf(2, "n0", {"GPU-0"}, 3));
-  control_->ShowReason(3, "no GPU is free");
+  control_->notices().Put(3, "no GPU is free");
   Live(2);
   told_.clear();
   // A user cannot change what is believed after a restart.
@@ -735,8 +664,8 @@ TEST_F(KubeControlTest, KilledBetweenTheClaimAndTheBinding) {
   kube_.AddPod("b", {.lasts = Seconds(500), .owner = "y"});
   Begin();
   Live(0.5);
-  control_->ShowReason(1, "waits");
-  control_->ShowReason(2, "waits");
+  control_->notices().Put(1, "waits");
+  control_->notices().Put(2, "waits");
   Live(0.5);
   RunRequest run = RunOf(1, "n0", {"GPU-0"});
   run.shares = false;
@@ -775,7 +704,7 @@ TEST_F(KubeControlTest, WhoDoesNotLeadWritesNothing) {
   control_->SetLeads(false);
   Live(0.5);
   control_->Start(RunOf(1, "n0", {"GPU-0"}));
-  control_->ShowReason(1, "words");
+  control_->notices().Put(1, "words");
   Live(5);
   EXPECT_THAT(kube_.log, IsEmpty());
   EXPECT_THAT(control_->problem(), StartsWith("another server leads"));

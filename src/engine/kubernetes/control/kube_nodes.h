@@ -1,5 +1,9 @@
 // KubeNodes: nodes as ours: which can be used and with which GPUs, which are up, and where an agent
 // is heard.
+//
+// Once a node is told to the service it has as many GPUs as then, for as long as this server runs.
+// One that its annotation lists no more takes no new pods, and what runs there goes on; another
+// that comes has its place.
 #pragma once
 
 #include <optional>
@@ -22,6 +26,12 @@ class KubeNodes {
   bool IsLost(const std::string& node) const;
 
  private:
+  void ReadGpus(KubeNodeHere& here, const std::string& words);
+  void PutGpus(KubeNodeHere& here, const KubeGpus& gpus, const KnownGpuModel& model);
+  void ChangeGpus(KubeNodeHere& here, const KubeGpus& gpus, const KnownGpuModel* model);
+  void ReadClaims(KubeNodeHere& here, const KubeNode& node);
+  void TellAnew(KubeNodeHere& here);
+
   KubeBook& book_;
   std::optional<core::Seconds> watched_asked_;
 };

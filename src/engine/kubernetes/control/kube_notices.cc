@@ -1,8 +1,12 @@
 #include "engine/kubernetes/control/kube_notices.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "engine/kubernetes/pods/pod_reasons.h"
 
 namespace sharewell::engine {
 
@@ -21,13 +25,52 @@ constexpr std::size_t kMostEventsAtOnce = 20;
 constexpr std::size_t kMostEventsBesides = 5;  // pods that are being started
 constexpr std::size_t kMostEventsKept = 10'000;
 
+const std::string& NoGpus() {
+  static const std::string kWords =
+      "no node that is up has GPUs for Sharewell; a node has when its annotation says which: "
+      "`kubectl annotate node NAME sharewell.io/gpus='H200 GPU-8f2a... GPU-77aa...'`";
+  return kWords;
+}
+
 }  // namespace
+
+// Users of Kubernetes do not know our numbers.
+std::string KubeNotices::InNames(const std::string& words) {
+  KubeNames names;
+  names.pod_of = [&](std::int64_t job) {
+    const auto found = book_.groups().find(job);
+    return found == book_.groups().end() ? std::string() : found->second.name;
+  };
+  names.gpu = [&](int index) -> std::string {
+    for (const auto& [name, here] : book_.nodes()) {
+      for (const core::GivenGpu& gpu : here.node.gpus) {
+        if (gpu.index == index) return fmt::format("{} of node {}", gpu.uuid, name);
+      }
+    }
+    return {};
+  };
+  return InKubeWords(words, names);
+}
 
 void KubeNotices::Put(std::int64_t job, std::string words) {
   const auto found = book_.groups().find(job);
   if (found == book_.groups().end()) return;
-  found->second.waits = std::move(words);
+  found->second.waits = InNames(words);
   book_.to_write().insert(job);
+}
+
+void KubeNotices::PutLeaving(std::int64_t job, int evicted, const std::string& words) {
+  const auto found = book_.groups().find(job);
+  const auto run = book_.runs().find(job);
+  if (found == book_.groups().end() || run == book_.runs().end()) return;
+  const bool by_guard = evicted > std::exchange(found->second.evicted_before, evicted);
+  const std::string said = InNames(words);
+  if (std::exchange(run->second.leaves, said) == said) return;
+  for (const KubeMember& member : run->second.members) {
+    const KubePod* pod = book_.PodOf(member);
+    if (pod == nullptr || pod->IsOver()) continue;
+    Queue(*pod, {by_guard ? "Evicted" : "Preempted", said, true});
+  }
 }
 
 void KubeNotices::Send(bool busy) {
@@ -39,29 +82,42 @@ void KubeNotices::Send(bool busy) {
 }
 
 void KubeNotices::Queue(const KubePod& pod, const KubeEventWords& words) {
+  const std::string key = pod.uid + " " + words.reason;
   // They are for people, who would not read so many, nor what is no longer so.
-  if (!events_.contains(pod.uid)) {
+  if (!events_.contains(key)) {
     if (events_.size() >= kMostEventsKept) return;
-    event_turns_.push_back(pod.uid);
+    event_turns_.push_back(key);
   }
-  events_[pod.uid] = EventRequest(pod, words, book_.options().scheduler, book_.options().wall());
+  events_[key] = {pod.uid,
+                  EventRequest(pod, words, book_.options().scheduler, book_.options().wall())};
 }
 
 void KubeNotices::SendEvents() {
   const std::size_t most = busy_ ? kMostEventsBesides : kMostEventsAtOnce;
   for (std::size_t count = 0; count < most && !event_turns_.empty();) {
-    const auto event = events_.extract(event_turns_.front());
+    auto event = events_.extract(event_turns_.front());
     event_turns_.pop_front();
-    if (!book_.pods().contains(event.key())) continue;  // nobody would look there any more
-    outbox_.Put(std::move(event.mapped()));
+    // Nobody would look there any more.
+    if (!book_.pods().contains(event.mapped().uid)) continue;
+    outbox_.Put(std::move(event.mapped().request));
     ++outbox_.written().events;
     ++count;
   }
 }
 
+// Some node has a GPU that may be given out once it is free.
+bool KubeNotices::HasGpus() {
+  const auto& nodes = book_.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const auto& one) {
+    const KubeNodeHere& here = one.second;
+    return here.told_up && here.unlisted.size() < here.node.gpus.size();
+  });
+}
+
 // What the service says of it, as `kubectl describe pod` shows it.
 void KubeNotices::SendWaits() {
   std::size_t count = 0;
+  const bool has_gpus = HasGpus();
   std::vector<std::int64_t> done;
   // Where the last Cycle left off: the words of many change with every decision.
   const auto first = book_.to_write().lower_bound(next_to_write_);
@@ -83,12 +139,13 @@ void KubeNotices::SendWaits() {
     if (pod_group.waits.empty()) continue;  // it was not decided on yet
     if (pod_group.written_at && book_.now() < *pod_group.written_at + book_.options().words_every)
       continue;
+    const std::string& words = has_gpus || pod_group.words.gpus == 0 ? pod_group.waits : NoGpus();
     for (const std::string& uid : pod_group.members) {
       const auto pod = book_.pods().find(uid);
       if (pod == book_.pods().end() || !pod->second.node.empty()) continue;
-      if (pod->second.told == pod_group.waits && pod->second.job == number) continue;
+      if (pod->second.told == words && pod->second.job == number) continue;
       ++count;
-      outbox_.Put(WaitsRequest(pod->second, number, pod_group.waits, book_.options().wall()),
+      outbox_.Put(WaitsRequest(pod->second, number, words, pod_group.known, book_.options().wall()),
                   [this, number](const auto&, const auto& answer) {
                     const auto written = book_.groups().find(number);
                     if (written == book_.groups().end()) return;
@@ -97,10 +154,10 @@ void KubeNotices::SendWaits() {
                     if (!answer || answer->status >= 429) book_.to_write().insert(number);
                   });
       const bool due = !pod_group.event_at || book_.now() >= *pod_group.event_at + kEventEvery;
-      if (pod_group.event_words == pod_group.waits || !due) continue;
-      pod_group.event_words = pod_group.waits;
+      if (pod_group.event_words == words || !due) continue;
+      pod_group.event_words = words;
       pod_group.event_at = book_.now();
-      Queue(pod->second, {"FailedScheduling", pod_group.waits, true});
+      Queue(pod->second, {"Waiting", words, true});
     }
     done.push_back(number);
   }

@@ -20,20 +20,29 @@ class KubeNotices {
 
   // What the service says of a job that waits.
   void Put(std::int64_t job, std::string words);
+  // And of one that has to leave its place (ForeignQueue::ShowLeaving).
+  void PutLeaving(std::int64_t job, int evicted, const std::string& words);
   void Queue(const KubePod& pod, const KubeEventWords& words);
   // Some of what is to be told. `busy`: pods are being started, and it is little.
   void Send(bool busy);
   bool has_events() const { return !event_turns_.empty(); }
 
  private:
+  struct Event {
+    std::string uid;  // of its pod
+    KubeRequest request;
+  };
+  std::string InNames(const std::string& words);
+  bool HasGpus();
   void SendWaits();
   void SendEvents();
 
   KubeBook& book_;
   KubeOutbox& outbox_;
-  std::map<std::string, KubeRequest> events_;  // to be written, by uid: the newest of each pod
-  std::deque<std::string> event_turns_;        // their uids
-  std::int64_t next_to_write_ = 0;             // whose turn it is
+  // To be written: of each pod the newest of each reason, by both.
+  std::map<std::string, Event> events_;
+  std::deque<std::string> event_turns_;  // their keys
+  std::int64_t next_to_write_ = 0;       // whose turn it is
   std::optional<core::Seconds> next_told_;
   bool busy_ = false;
 };

@@ -104,6 +104,11 @@ std::string KubePlacer::WhyNotHere(const KubeMember& member, const KubeMembersBy
   KubeNodeHere& here = found->second;
   if (!here.bad_claims.empty()) return fmt::format("node {}: {}", member.node, here.bad_claims);
   if (here.kube.cordoned) return fmt::format("node {} is cordoned", member.node);
+  for (const std::string& gpu : member.claim.gpus) {
+    if (!here.unlisted.contains(gpu)) continue;
+    return fmt::format("the annotation sharewell.io/gpus of node {} does not list GPU {}",
+                       member.node, gpu);
+  }
   const KubePod& pod = book_.pods().at(member.uid);
   if (std::string why = WhyNotOn(pod, here.kube); !why.empty()) {
     return fmt::format("node {}: {}", member.node, why);

@@ -87,10 +87,57 @@ void KubePodGroups::ForgetGone(KubePodGroup& pod_group) {
   });
 }
 
+// Of a group that runs, the place of a member that failed or was deleted. Null: there is none.
+KubeMember* KubePodGroups::PlaceFor(const KubePod& pod, const PodWords& words,
+                                    const std::string& group) {
+  if (group.empty() || pod.owner.uid.empty() || !words.refusal.empty() || !pod.gates.empty()) {
+    return nullptr;
+  }
+  for (auto& [job, run] : book_.runs()) {
+    const auto found = book_.groups().find(job);
+    if (run.step < KubeRun::Step::kBound || run.wanted != WantedRun::kNothing ||
+        found == book_.groups().end() || found->second.withdrawn || found->second.group != group ||
+        found->second.owner.uid != pod.owner.uid) {
+      continue;
+    }
+    for (KubeMember& member : run.members) {
+      const KubePod* before = book_.PodOf(member);
+      if (before == nullptr && member.last) before = &*member.last;
+      const bool ended = book_.PodOf(member) == nullptr || before->IsOver();
+      const auto here = book_.nodes().find(member.node);
+      if (!ended || (before != nullptr && before->phase == KubePhase::kSucceeded) ||
+          member.claim.gpus.size() != static_cast<std::size_t>(words.gpus) ||
+          here == book_.nodes().end() || !here->second.told_up || here->second.kube.cordoned) {
+        continue;
+      }
+      return &member;
+    }
+  }
+  return nullptr;
+}
+
+void KubePodGroups::Replace(KubeMember& member, const KubePod& pod) {
+  KubePodGroup& pod_group = book_.groups().at(member.claim.job);
+  std::erase(pod_group.members, member.uid);
+  book_.group_of().erase(member.uid);
+  pod_group.members.push_back(pod.uid);
+  book_.group_of()[pod.uid] = pod_group.number;
+  if (const auto here = book_.nodes().find(member.node); here != book_.nodes().end()) {
+    here->second.freed[member.uid] = member.claim;
+  }
+  KubeMember next;
+  next.uid = pod.uid;
+  next.node = member.node;
+  next.claim = member.claim;
+  next.joins = book_.now();
+  member = std::move(next);
+}
+
 void KubePodGroups::Join(const KubePod& pod) {
   const PodWords words = ParsePodWords(pod);
   KubePodGroup* pod_group = nullptr;
   const std::string group = words.group.empty() ? "" : pod.name_space + "/" + words.group;
+  if (KubeMember* place = PlaceFor(pod, words, group)) return Replace(*place, pod);
   if (!group.empty()) {
     if (const auto found = group_.find(group); found != group_.end()) {
       pod_group = &book_.groups().at(found->second);

@@ -1,5 +1,6 @@
 // KubePodGroups: which pods are one job, and the number of each. A pod that its owner makes after
-// an eviction is the same job again.
+// an eviction is the same job again. One that it makes for a member of a group that failed, while
+// the others run, has that one's place.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,8 @@ class KubePodGroups {
   KubePodGroup& New(const KubePod& pod, const std::string& group);
   std::set<std::string> Leaving() const;
   void Join(const KubePod& pod);
+  KubeMember* PlaceFor(const KubePod& pod, const PodWords& words, const std::string& group);
+  void Replace(KubeMember& member, const KubePod& pod);
 
   KubeBook& book_;
   KubePods& pods_;

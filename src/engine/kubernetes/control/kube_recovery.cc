@@ -1,10 +1,33 @@
 #include "engine/kubernetes/control/kube_recovery.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "engine/kubernetes/pods/pod_known.h"
+
 namespace sharewell::engine {
+
+namespace {
+
+// What an earlier server knew of it; else what can be said of it at once.
+std::optional<core::Needs> NeedsOfBound(const KubeBook& book, const KubePod& pod,
+                                        const PodWords& words, const core::Submission& asked) {
+  std::string problem;
+  auto known = KnownNeeds(pod, problem);
+  if (known) return known;
+  if (!problem.empty()) book.options().log(fmt::format("pod {}: {}", pod.Name(), problem));
+  if (words.model.empty() || asked.gpus == 0 || !book.options().predict) return std::nullopt;
+  auto predicted = book.options().predict(pod.name_space, words, asked);
+  if (!predicted || !*predicted) return std::nullopt;
+  return std::move(**predicted);
+}
+
+}  // namespace
 
 std::vector<RunRequest> RecoverKubeRuns(KubeBook& book, KubePods& pods) {
   std::map<RunId, KubeRun> found;
@@ -34,9 +57,12 @@ std::vector<RunRequest> RecoverKubeRuns(KubeBook& book, KubePods& pods) {
     request.id = id;
     request.user = foreign.user;
     request.asked = foreign.asked;
+    request.asked.needs = NeedsOfBound(book, first, words, foreign.asked);
     request.terms = foreign.terms;
+    request.submitted = foreign.submitted;
     for (const KubeMember& member : run.members) {
       const KubeClaim& claim = member.claim;
+      request.started = std::max(request.started, book.pods().at(member.uid).started);
       auto& nodes = request.nodes;
       if (std::find(nodes.begin(), nodes.end(), member.node) == nodes.end()) {
         nodes.push_back(member.node);
@@ -58,6 +84,7 @@ std::vector<RunRequest> RecoverKubeRuns(KubeBook& book, KubePods& pods) {
     pod_group.told = true;
     pod_group.words = words;
     pod_group.owner = first.owner;
+    if (request.asked.needs) pod_group.known = WriteKnown({*request.asked.needs, {}, words.model});
     pod_group.group = words.group.empty() ? "" : first.name_space + "/" + words.group;
     pod_group.name = pod_group.group.empty() ? first.Name() : pod_group.group;
     for (const KubeMember& member : run.members) {

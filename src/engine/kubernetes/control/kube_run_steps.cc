@@ -27,7 +27,7 @@ void KubeRunSteps::EmitStarted(KubeRun& run) {
 bool KubeRunSteps::AllOver(const KubeRun& run) const {
   return std::all_of(run.members.begin(), run.members.end(), [&](const KubeMember& member) {
     const KubePod* pod = book_.PodOf(member);
-    return pod == nullptr || pod->IsOver() || pod->node.empty();
+    return pod == nullptr || pod->IsOver() || (pod->node.empty() && !member.joins);
   });
 }
 
@@ -89,9 +89,39 @@ void KubeRunSteps::AdvanceBefore(std::int64_t job) {
                        kClaimWithin.value));
 }
 
+// By whoever: the node's own controller where it was lost, else a user. One pod of a group may be
+// made again by its owner, which has its place then.
+void KubeRunSteps::WithdrawDeleted(const KubeRun& run) {
+  const auto found = book_.groups().find(run.request.id.job);
+  if (run.wanted != WantedRun::kNothing || found == book_.groups().end()) return;
+  const bool made_again = run.members.size() > 1 && !found->second.owner.uid.empty();
+  const auto is_deleted = [&](const KubeMember& member) {
+    const KubePod* pod = book_.PodOf(member);
+    return (pod == nullptr || pod->deleting) && !nodes_.IsLost(member.node);
+  };
+  const auto begin = run.members.begin(), end = run.members.end();
+  if (made_again ? !std::all_of(begin, end, is_deleted) : std::none_of(begin, end, is_deleted)) {
+    return;
+  }
+  ends_.Withdraw(found->second, run.request.id, "its pod was deleted in Kubernetes");
+}
+
+// Its kubelet starts it again and again, ever more seldom. Nobody knows whether the next start is
+// the good one, so its place is not taken from it.
+void KubeRunSteps::TellCrashing(KubeRun& run, const KubePod& pod) {
+  if (std::exchange(run.told_crashing, true)) return;
+  const std::string words = fmt::format(
+      "a container of pod {} ends again and again ({}); it keeps its GPU meanwhile: `kubectl logs "
+      "{} -n {} --previous` shows why, and `kubectl delete` of the pod or of its owner gives the "
+      "GPU back",
+      pod.Name(), pod.waiting, pod.name, pod.name_space);
+  book_.Emit(RunNote{run.request.id, words});
+  notices_.Queue(pod, {"CrashLoop", words, true});
+}
+
 void KubeRunSteps::AdvanceBound(std::int64_t job) {
   KubeRun& run = book_.runs().at(job);
-  const auto pod_group = book_.groups().find(job);
+  binder_.AdvanceJoins(run);
   bool all_begun = true;
   std::string stuck;
   for (const KubeMember& member : run.members) {
@@ -99,16 +129,11 @@ void KubeRunSteps::AdvanceBound(std::int64_t job) {
     const KubePod* seen = pod != nullptr ? pod : member.last ? &*member.last : nullptr;
     const bool begun = seen != nullptr && seen->phase != KubePhase::kPending;
     all_begun = all_begun && begun;
-    if (pod == nullptr || pod->deleting) {
-      // By whoever: the node's own controller where it was lost, else a user.
-      if (run.wanted == WantedRun::kNothing && !nodes_.IsLost(member.node) &&
-          pod_group != book_.groups().end()) {
-        ends_.Withdraw(pod_group->second, run.request.id, "its pod was deleted in Kubernetes");
-      }
-      continue;
-    }
+    if (pod == nullptr || pod->deleting) continue;
     if (!pod->waiting.empty() && !begun) stuck = pod->waiting;
+    if (pod->crash_loops && begun) TellCrashing(run, *pod);
   }
+  WithdrawDeleted(run);
   if (all_begun && !run.members.empty()) {
     EmitStarted(run);
     run.step = KubeRun::Step::kRunning;

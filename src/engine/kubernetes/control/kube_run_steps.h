@@ -10,15 +10,28 @@
 #include "engine/kubernetes/control/kube_book.h"
 #include "engine/kubernetes/control/kube_ends.h"
 #include "engine/kubernetes/control/kube_nodes.h"
+#include "engine/kubernetes/control/kube_notices.h"
 #include "engine/kubernetes/control/kube_outbox.h"
 
 namespace sharewell::engine {
 
 class KubeRunSteps {
  public:
-  KubeRunSteps(KubeBook& book, KubeOutbox& outbox, const KubeNodes& nodes, KubeEnds& ends,
-               KubeBinder& binder)
-      : book_(book), outbox_(outbox), nodes_(nodes), ends_(ends), binder_(binder) {}
+  // The parts that it asks.
+  struct Parts {
+    KubeOutbox& outbox;
+    const KubeNodes& nodes;
+    KubeEnds& ends;
+    KubeBinder& binder;
+    KubeNotices& notices;
+  };
+  KubeRunSteps(KubeBook& book, const Parts& parts)
+      : book_(book),
+        outbox_(parts.outbox),
+        nodes_(parts.nodes),
+        ends_(parts.ends),
+        binder_(parts.binder),
+        notices_(parts.notices) {}
 
   void Advance();
   void SendStops();
@@ -31,6 +44,8 @@ class KubeRunSteps {
   void EmitStarted(KubeRun& run);
   void AdvanceBefore(std::int64_t job);
   void AdvanceBound(std::int64_t job);
+  void WithdrawDeleted(const KubeRun& run);
+  void TellCrashing(KubeRun& run, const KubePod& pod);
   bool AllOver(const KubeRun& run) const;
   RunEnd EndOf(const KubeRun& run) const;
   void TakeStopAnswer(const KubeRequest& request, std::int64_t job, std::size_t index,
@@ -43,6 +58,7 @@ class KubeRunSteps {
   const KubeNodes& nodes_;
   KubeEnds& ends_;
   KubeBinder& binder_;
+  KubeNotices& notices_;
   bool newest_eviction_ = true;  // the API server knows policy/v1
   std::optional<core::Seconds> steps_asked_;
 };

@@ -121,8 +121,14 @@ void KubeRunner::Change(RunId id, const RunBounds& bounds) {
   Note(id, "Kubernetes cannot change the CPUs of a pod that runs; they stay as it asked");
 }
 
+void KubeRunner::ShowLeaving(std::int64_t job, int evicted, const std::string& words) {
+  Do([this, job, evicted, words](ClusterControl&) {
+    control_.notices().PutLeaving(job, evicted, words);
+  });
+}
+
 void KubeRunner::ShowReason(std::int64_t job, const std::string& words) {
-  Do([this, job, words](ClusterControl&) { control_.ShowReason(job, words); });
+  Do([this, job, words](ClusterControl&) { control_.notices().Put(job, words); });
 }
 
 }  // namespace sharewell::engine

@@ -39,6 +39,7 @@ class KubeRunner final : public ClusterRunner {
   void Change(RunId id, const RunBounds& bounds) override;  // cores cannot be, and it says so
   std::vector<RunRequest> Recover() override;
   void ShowReason(std::int64_t job, const std::string& words) override;
+  void ShowLeaving(std::int64_t job, int evicted, const std::string& words) override;
 
  private:
   KubeRunner(KubeDriver& driver, KubeRunnerOptions options);

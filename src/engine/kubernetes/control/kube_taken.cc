@@ -34,6 +34,10 @@ void KubeTaken::EmitGpus() {
                           core::Count(static_cast<std::uint64_t>(wants->second), "GPU"), name);
       }
     }
+    for (const std::string& uuid : here.unlisted) {
+      taken[uuid] =
+          fmt::format("the annotation sharewell.io/gpus of node {} does not list it", name);
+    }
     if (who.empty()) continue;
     for (const core::GivenGpu& gpu : here.node.gpus) taken[gpu.uuid] = who;
   }

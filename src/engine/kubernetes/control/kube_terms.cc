@@ -14,6 +14,17 @@ namespace {
 
 constexpr int kNodesNamed = 3;
 
+// With an image of CUDA it would see all GPUs of its node.
+std::string NotInjected(const KubePod& pod) {
+  return fmt::format(
+      "no container of it reads from the binding which GPUs it gets ({} from {}), so it is not "
+      "started; add that by `sharewell kubernetes inject < FILE.yaml | kubectl apply -f -`, after "
+      "`kubectl delete {} -n {}`",
+      kKubeGpuVariable, kKubeGpuField,
+      pod.owner.uid.empty() ? "pod " + pod.name : pod.owner.kind + " " + pod.owner.name,
+      pod.name_space);
+}
+
 }  // namespace
 
 // Empty: nothing but a place.
@@ -28,6 +39,7 @@ std::string KubeTerms::WhyItWaits(const KubePodGroup& pod_group) const {
     const KubePod& pod = book_.pods().at(uid);
     const PodWords words = ParsePodWords(pod);
     if (!words.refusal.empty()) return words.refusal;
+    if (words.gpus > 0 && !pod.reads_gpus) return NotInjected(pod);
     if (!pod.gates.empty()) {
       return fmt::format("waits until its spec.schedulingGates are removed: {}",
                          core::Quoted(fmt::format("{}", fmt::join(pod.gates, ", "))));

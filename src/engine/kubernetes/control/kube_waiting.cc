@@ -3,10 +3,18 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "core/text/quoted.h"
+#include "engine/kubernetes/pods/pod_known.h"
 
 namespace sharewell::engine {
+
+namespace {
+
+constexpr core::Seconds kPredictAgain(10);
+
+}  // namespace
 
 // Numbers that a store knows, and no pod has.
 void KubeWaiting::EmitExpected() {
@@ -20,6 +28,53 @@ void KubeWaiting::EmitExpected() {
     }
     book_.Emit(JobWithdrawn{
         number, "Kubernetes has no pod with this number any more: it was deleted, or made anew"});
+  }
+}
+
+// What it needs: as it is predicted now, else as its annotation has it. False: not known yet.
+bool KubeWaiting::PutKnown(const KubePod& pod, KubePodGroup& pod_group, ForeignJob& job) {
+  const auto& predict = book_.options().predict;
+  predict_at_.erase(pod_group.number);
+  std::string problem;
+  auto known = KnownNeeds(pod, problem);
+  if (!pod_group.words.model.empty() && predict && job.asked.gpus > 0) {
+    auto predicted = predict(pod.name_space, pod_group.words, job.asked);
+    if (!predicted) return false;
+    if (!*predicted) predict_at_[pod_group.number] = book_.now() + kPredictAgain;
+    if (*predicted || !known) {
+      known.reset();
+      (void)PutNeeds(std::move(predicted), job);
+    }
+  }
+  if (known) job.asked.needs = std::move(*known);
+  AddRemark(job.remark, problem);
+  pod_group.known =
+      job.asked.needs ? WriteKnown({*job.asked.needs, {}, pod_group.words.model}) : std::string();
+  return true;
+}
+
+void KubeWaiting::PredictAgain() {
+  std::vector<std::int64_t> due;
+  for (const auto& [number, at] : predict_at_) {
+    if (book_.now() >= at) due.push_back(number);
+  }
+  for (const std::int64_t number : due) {
+    const auto found = book_.groups().find(number);
+    if (found == book_.groups().end() || book_.runs().contains(number) ||
+        found->second.members.empty()) {
+      predict_at_.erase(number);
+      continue;
+    }
+    KubePodGroup& pod_group = found->second;
+    const KubePod& first = book_.pods().at(pod_group.members.front());
+    ForeignJob job = SubmissionOf(first, pod_group.words, static_cast<int>(pod_group.Size()));
+    if (!PutKnown(first, pod_group, job)) {
+      predict_at_[number] = book_.now();  // it is being predicted
+      continue;
+    }
+    if (predict_at_.contains(number) || !job.asked.needs) continue;
+    book_.to_write().insert(number);
+    book_.Emit(NeedsKnown{number, *job.asked.needs, job.remark});
   }
 }
 
@@ -57,8 +112,7 @@ void KubeWaiting::EmitOne(KubePodGroup& pod_group) {
   }
   const KubePod& first = book_.pods().at(pod_group.members.front());
   ForeignJob job = SubmissionOf(first, pod_group.words, static_cast<int>(size));
-  if (!pod_group.words.model.empty() && book_.options().predict && job.asked.gpus > 0 &&
-      !PutNeeds(book_.options().predict(first.name_space, pod_group.words, job.asked), job)) {
+  if (!PutKnown(first, pod_group, job)) {
     return static_cast<void>(book_.dirty().insert(pod_group.number));  // to be asked again
   }
   pod_group.told = true;
@@ -68,6 +122,7 @@ void KubeWaiting::EmitOne(KubePodGroup& pod_group) {
 }
 
 void KubeWaiting::EmitWaiting() {
+  PredictAgain();
   if (std::exchange(told_version_, book_.terms_version()) != book_.terms_version()) {
     for (const auto& [number, pod_group] : book_.groups()) book_.dirty().insert(number);
   }

@@ -10,6 +10,7 @@
 #include "core/precision_words.h"
 #include "core/text/parse_number.h"
 #include "core/text/quoted.h"
+#include "engine/kubernetes/pods/pod_known.h"
 
 namespace sharewell::engine {
 
@@ -73,9 +74,7 @@ class WordReader {
                           Quoted(*text)));
     }
   }
-  void Problem(std::string words) {
-    if (words_.problem.empty()) words_.problem = std::move(words);
-  }
+  void Problem(const std::string& words) { AddRemark(words_.problem, words); }
   static std::string Name(const char* key) { return std::string(kKubePrefix) + key; }
 
  private:
@@ -162,7 +161,7 @@ PodWords ParsePodWords(const KubePod& pod) {
   for (const auto& [key, value] : pod.annotations) {
     const auto is = [&name = key](std::string_view one) { return one == name; };
     if (std::any_of(kOfUsers.begin(), kOfUsers.end(), is)) continue;
-    if (std::any_of(kOfBinding.begin(), kOfBinding.end(), is)) continue;
+    if (std::any_of(kOfBinding.begin(), kOfBinding.end(), is) || is(kKnownAnnotation)) continue;
     read.Problem(fmt::format("the annotation {} is not known; known are {}",
                              Quoted(std::string(kKubePrefix) + key), fmt::join(kOfUsers, ", ")));
   }
@@ -172,6 +171,16 @@ PodWords ParsePodWords(const KubePod& pod) {
 
 bool KeepsPlace(const KubePod& pod, const PodWords& words) {
   return pod.owner.uid.empty() && !words.may_evict;
+}
+
+std::optional<core::Needs> KnownNeeds(const KubePod& pod, std::string& problem) {
+  const auto found = pod.annotations.find(std::string(kKnownAnnotation));
+  if (found == pod.annotations.end()) return std::nullopt;
+  auto known = ReadKnown(found->second);
+  if (known) return std::move(known->needs);
+  problem = fmt::format("its annotation {}{} is not looked at: {}; remove it", kKubePrefix,
+                        kKnownAnnotation, known.error().message);
+  return std::nullopt;
 }
 
 ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
@@ -199,10 +208,10 @@ ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
   asked.exclusive = words.exclusive;
   if (pod.deadline) asked.time_limit = core::Seconds(static_cast<double>(*pod.deadline));
   foreign.remark = words.problem;
-  const auto keep_alone = [&](std::string why) {
+  const auto keep_alone = [&](const std::string& why) {
     if (asked.exclusive || asked.gpus == 0) return;
     asked.exclusive = true;
-    if (foreign.remark.empty()) foreign.remark = std::move(why);
+    AddRemark(foreign.remark, why);
   };
   // One that cannot be made again cannot give way either.
   if (KeepsPlace(pod, words)) {
@@ -216,9 +225,9 @@ ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
         "it has its GPU for itself, as nobody can extend its activeDeadlineSeconds by what sharing "
         "costs; make it without, to let it share");
   }
-  if (foreign.remark.empty() && !pod.wishes.empty()) {
-    foreign.remark =
-        fmt::format("{} is a wish that Sharewell does not look at", fmt::join(pod.wishes, ", "));
+  if (!pod.wishes.empty()) {
+    AddRemark(foreign.remark, fmt::format("{} is a wish that Sharewell does not look at",
+                                          fmt::join(pod.wishes, ", ")));
   }
   foreign.terms.priority = pod.priority;
   foreign.terms.preempts = pod.preempts;

@@ -44,6 +44,10 @@ inline constexpr std::uint32_t kKubeUid = 4'294'967'294;
 // Nothing would make the pod again after an eviction, and its user has not allowed one.
 bool KeepsPlace(const KubePod& pod, const PodWords& words);
 
+// What an earlier server, or its user, has written of its needs (pod_known.h). Absent: nothing, or
+// `problem` says what is wrong with it.
+std::optional<core::Needs> KnownNeeds(const KubePod& pod, std::string& problem);
+
 // Of one pod, or of so many alike that start together.
 ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods);
 

@@ -175,22 +175,23 @@ TEST(KubeGpusText, IsAModelAndUuids) {
 TEST(KubeWrites, ABindingCarriesItsAnnotationsAndPreconditions) {
   const KubePod pod = PodWith({});
   const KubeRequest request =
-      BindRequest(pod, "n1", {17, 2, {"GPU-1", "GPU-2"}, 40, 14000, 4, true, true});
+      BindRequest(pod, "n1", {17, 2, {"GPU-1", "GPU-2"}, 40, 14000, 4, true, true}, "{known}");
   EXPECT_EQ(request.path, "/api/v1/namespaces/team/pods/train/binding");
   EXPECT_THAT(request.body, HasSubstr(R"("uid":"u1","resourceVersion":"7")"));
   EXPECT_THAT(request.body, HasSubstr(R"("sharewell.io/gpu-ids":"GPU-1,GPU-2")"));
   EXPECT_THAT(request.body, HasSubstr(R"("sharewell.io/sm-share":"40")"));
   EXPECT_THAT(request.body, HasSubstr(R"("sharewell.io/memory-limit":"0=14000M,1=14000M")"));
   EXPECT_THAT(request.body, HasSubstr(R"("sharewell.io/job":"17")"));
-  EXPECT_THAT(BindRequest(pod, "n1", {17, 2, {"GPU-1"}, 40, 14000, 4, true, false}).body,
+  EXPECT_THAT(BindRequest(pod, "n1", {17, 2, {"GPU-1"}, 40, 14000, 4, true, false}, "").body,
               HasSubstr(R"("sharewell.io/memory-limit":"")"))
       << "what is only expected is no limit";
 }
 
 TEST(KubeWrites, ARightThatIsMissingIsNamed) {
   const KubePod pod = PodWith({});
-  EXPECT_THAT(RefusedInWords(BindRequest(pod, "n1", {}), {403, R"({"message":"forbidden"})", {}}),
-              HasSubstr("create pods/binding: forbidden"));
+  EXPECT_THAT(
+      RefusedInWords(BindRequest(pod, "n1", {}, ""), {403, R"({"message":"forbidden"})", {}}),
+      HasSubstr("create pods/binding: forbidden"));
   EXPECT_THAT(RefusedInWords(ClaimRequest({}, {}), {403, "", {}}), HasSubstr("patch nodes"));
   EXPECT_THAT(RefusedInWords(EvictRequest(pod, true), {403, "", {}}),
               HasSubstr("create pods/eviction"));
