@@ -33,7 +33,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       (void)WhyNoRoom(pod->requests, pod->requests, *node);
     }
     if (ShapeOf(*pod).empty()) __builtin_trap();
-    (void)WaitsRequest(*pod, 1, job.remark, 0);
+    std::string problem;
+    (void)KnownNeeds(*pod, problem);
+    (void)WaitsRequest(*pod, 1, job.remark, problem, 0);
   }
   if (const auto claims = ParseKubeClaims(text)) {
     const auto again = ParseKubeClaims(FormatKubeClaims(*claims));
