@@ -57,6 +57,7 @@ struct ListenAddress {
   std::string path = {};                   // kUnix; what a dead server left there is replaced
   unsigned mode = 0600;                    // kUnix: of the socket
   std::string certificate = {}, key = {};  // kTls: PEM files
+  bool pem = false;                        // kTls: they are no files, but the PEM texts themselves
 };
 
 class Meter;

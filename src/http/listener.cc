@@ -65,7 +65,8 @@ core::Result<Listener> Listener::Open(const ListenAddress& listen_at, bool anywh
   listener.endpoint_ = listen_at.endpoint;
   listener.loopback_ = listen_at.endpoint.Loopback();
   if (listen_at.kind == ListenKind::kTls) {
-    auto keys = TlsKeys::Load(listen_at.certificate, listen_at.key);
+    auto keys = listen_at.pem ? TlsKeys::FromPem(listen_at.certificate, listen_at.key)
+                              : TlsKeys::Load(listen_at.certificate, listen_at.key);
     RETURN_IF_ERROR(keys);
     listener.keys_ = std::move(*keys);
   } else if (!listener.loopback_ && !anywhere) {

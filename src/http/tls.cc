@@ -8,6 +8,7 @@
 #include <array>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/text/quoted.h"
@@ -46,8 +47,7 @@ TlsKeys::~TlsKeys() = default;
 TlsSession::TlsSession(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
 TlsSession::~TlsSession() = default;
 
-core::Result<std::unique_ptr<TlsKeys>> TlsKeys::Load(const std::string& certificate,
-                                                     const std::string& key) {
+core::Result<std::unique_ptr<TlsKeys::Impl>> TlsKeys::NewContext() {
   auto inside = std::make_unique<Impl>();
   inside->context.reset(SSL_CTX_new(TLS_server_method()));
   SSL_CTX* context = inside->context.get();
@@ -57,6 +57,14 @@ core::Result<std::unique_ptr<TlsKeys>> TlsKeys::Load(const std::string& certific
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_default_passwd_cb(context, NoPassword);
+  return inside;
+}
+
+core::Result<std::unique_ptr<TlsKeys>> TlsKeys::Load(const std::string& certificate,
+                                                     const std::string& key) {
+  auto inside = NewContext();
+  RETURN_IF_ERROR(inside);
+  SSL_CTX* context = (*inside)->context.get();
   if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
     return core::UsageError(
         "--tls-cert: {}: {}; give a PEM file with the certificate and its chain",
@@ -67,7 +75,31 @@ core::Result<std::unique_ptr<TlsKeys>> TlsKeys::Load(const std::string& certific
         "--tls-key: {}: {}; give a PEM file with the certificate's key, without a password",
         core::Quoted(key), WhyTls());
   }
-  return std::unique_ptr<TlsKeys>(new TlsKeys(std::move(inside)));
+  return std::unique_ptr<TlsKeys>(new TlsKeys(std::move(*inside)));
+}
+
+core::Result<std::unique_ptr<TlsKeys>> TlsKeys::FromPem(std::string_view certificate,
+                                                        std::string_view key) {
+  auto inside = NewContext();
+  RETURN_IF_ERROR(inside);
+  SSL_CTX* context = (*inside)->context.get();
+  const auto text = [](std::string_view pem) {
+    return std::unique_ptr<BIO, decltype(&BIO_free)>(
+        BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
+  };
+  const auto certificate_text = text(certificate), key_text = text(key);
+  if (certificate_text == nullptr || key_text == nullptr) {
+    return core::FailedError("TLS cannot be set up: there is no memory");
+  }
+  const std::unique_ptr<X509, decltype(&X509_free)> own(
+      PEM_read_bio_X509(certificate_text.get(), nullptr, NoPassword, nullptr), &X509_free);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> pair(
+      PEM_read_bio_PrivateKey(key_text.get(), nullptr, NoPassword, nullptr), &EVP_PKEY_free);
+  if (own == nullptr || pair == nullptr || SSL_CTX_use_certificate(context, own.get()) != 1 ||
+      SSL_CTX_use_PrivateKey(context, pair.get()) != 1) {
+    return core::FailedError("the certificate or its key cannot be used: {}", WhyTls());
+  }
+  return std::unique_ptr<TlsKeys>(new TlsKeys(std::move(*inside)));
 }
 
 std::unique_ptr<TlsSession> TlsKeys::NewSession() const {
@@ -133,20 +165,33 @@ void TlsSession::Close() {
   Collect();
 }
 
-core::Result<std::int64_t> CertificateEnd(const std::string& certificate) {
-  ERR_clear_error();
-  const std::unique_ptr<BIO, decltype(&BIO_free)> file(BIO_new_file(certificate.c_str(), "r"),
-                                                       &BIO_free);
+namespace {
+
+std::optional<std::int64_t> EndIn(BIO* pem) {
   const std::unique_ptr<X509, decltype(&X509_free)> found(
-      file == nullptr ? nullptr : PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr),
-      &X509_free);
+      pem == nullptr ? nullptr : PEM_read_bio_X509(pem, nullptr, nullptr, nullptr), &X509_free);
   std::tm end{};
-  if (found == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(found.get()), &end) != 1) {
-    ERR_clear_error();
-    return core::FailedError("{}: holds no certificate that can be read (PEM)",
-                             core::Quoted(certificate));
-  }
+  const bool read = found != nullptr && ASN1_TIME_to_tm(X509_get0_notAfter(found.get()), &end) == 1;
+  ERR_clear_error();
+  if (!read) return std::nullopt;
   return static_cast<std::int64_t>(::timegm(&end));
+}
+
+using ReadBio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+
+}  // namespace
+
+core::Result<std::int64_t> CertificateEnd(const std::string& certificate) {
+  const ReadBio file(BIO_new_file(certificate.c_str(), "r"), &BIO_free);
+  if (const auto end = EndIn(file.get())) return *end;
+  return core::FailedError("{}: holds no certificate that can be read (PEM)",
+                           core::Quoted(certificate));
+}
+
+core::Result<std::int64_t> CertificateEndIn(std::string_view pem) {
+  const ReadBio text(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
+  if (const auto end = EndIn(text.get())) return *end;
+  return core::FailedError("it holds no certificate that can be read (PEM)");
 }
 
 }  // namespace sharewell::http

@@ -31,21 +31,27 @@ class TlsSession {
   std::string outgoing_, early_;  // early_: plain bytes of before the handshake's end
 };
 
-// A certificate and its key, from PEM files. One thread.
+// A certificate and its key. One thread.
 class TlsKeys {
  public:
   static core::Result<std::unique_ptr<TlsKeys>> Load(const std::string& certificate,
                                                      const std::string& key);
+  // The same from PEM texts.
+  static core::Result<std::unique_ptr<TlsKeys>> FromPem(std::string_view certificate,
+                                                        std::string_view key);
   ~TlsKeys();
   std::unique_ptr<TlsSession> NewSession() const;  // null: no memory
 
  private:
   struct Impl;
   explicit TlsKeys(std::unique_ptr<Impl> inside);
+  static core::Result<std::unique_ptr<Impl>> NewContext();
   std::unique_ptr<Impl> impl_;
 };
 
 // Until when the first certificate of a PEM file is valid, in seconds since 1970.
 core::Result<std::int64_t> CertificateEnd(const std::string& certificate);
+// The same of a PEM text.
+core::Result<std::int64_t> CertificateEndIn(std::string_view pem);
 
 }  // namespace sharewell::http
