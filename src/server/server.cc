@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "advice/prediction.h"
+#include "engine/kubernetes/pods/pod_words.h"
 #include "engine/local/run/job_folder.h"
 #include "measure/doctor/host_speed.h"
 #include "platform/clock/wall_clock.h"
@@ -127,7 +128,7 @@ void Server::Parts::MakeService() {
   with.user_name = platform::UserName;
   with.limits.of = [this](const core::Account& who) { return settings->LimitsOf(who); };
   with.alone_until_known = [this](const core::Account& who) {
-    return settings->UnknownOf(who.uid).alone;
+    return settings->UnknownOf(who).alone;
   };
   with.limits.projects = settings->projects();
   with.limits.of_a_manager = face.foreign_queue != nullptr;
@@ -161,7 +162,7 @@ Result<void> Server::Parts::MakeApi() {
                           settings->Meet(uid, std::move(groups));
                         }};
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
-  api_options.unknown = [this](const core::Account& who) { return settings->UnknownOf(who.uid); };
+  api_options.unknown = [this](const core::Account& who) { return settings->UnknownOf(who); };
   api_options.projects = settings->projects();
   api_options.openapi = platform::EmbeddedOpenApi();
   api_options.page = DashboardFiles();
@@ -234,9 +235,9 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   RaiseFileLimit();
   auto parts = std::make_unique<Parts>();
   parts->options = options;
-  parts->settings = std::make_unique<Settings>(
-      options.settings,
-      SettingsOptions{.own_uid = ::geteuid(), .admin_group = options.admin_group});
+  SettingsOptions accounts{.own_uid = ::geteuid(), .admin_group = options.admin_group};
+  if (options.kubernetes) accounts.uid_of_names = engine::kKubeUid;
+  parts->settings = std::make_unique<Settings>(options.settings, std::move(accounts));
   parts->catalogue = catalogue::GpuCatalogue::Builtin();
   auto backend = NewBackend(parts->options, parts->catalogue);
   RETURN_IF_ERROR(backend);

@@ -46,10 +46,13 @@ Settings::Settings(const SettingsFile& file, SettingsOptions options)
       projects_(file.projects),
       asking_(kMostAsking) {
   if (file.sharing.unknown_alone) unknown_ = {*file.sharing.unknown_alone, "[sharing]"};
+  const bool by_name = options_.uid_of_names.has_value();
   for (const auto& [name, alone] : file.sharing.alone_of_user) {
+    const api::UnknownJobs unknown{alone, fmt::format("[sharing.user.{}]", name)};
+    if (by_name) unknown_of_named_[name] = unknown;
     if (const auto uid = options_.names.user(name)) {
-      unknown_of_[*uid] = {alone, fmt::format("[sharing.user.{}]", name)};
-    } else {
+      unknown_of_[*uid] = unknown;
+    } else if (!by_name) {
       remarks_.push_back(
           fmt::format("sharewell.toml: there is no user {} on this machine, so that "
                       "[sharing.user.NAME] applies to nobody; correct the name, then restart",
@@ -62,12 +65,15 @@ Settings::Settings(const SettingsFile& file, SettingsOptions options)
                     "prices GPUs that call themselves so, and no others",
                     core::Quoted(name)));
   }
-  const auto place = [this](const char* kind, const auto& named, const auto& number_of,
-                            std::map<std::uint32_t, Table>& tables) {
-    for (const auto& [name, given] : named) {
+  const auto place = [&](const char* kind, const auto& all, const auto& number_of,
+                         std::map<std::uint32_t, Table>& tables) {
+    for (const auto& [name, given] : all) {
+      const Table table{fmt::format("[limits.{}.{}]", kind, name), given};
+      const bool named = by_name && &tables == &users_;
+      if (named) named_[name] = table;
       if (const auto id = number_of(name)) {
-        tables[*id] = {fmt::format("[limits.{}.{}]", kind, name), given};
-      } else {
+        tables[*id] = table;
+      } else if (!named) {
         remarks_.push_back(
             fmt::format("sharewell.toml: there is no {0} {1} on this machine, so that "
                         "[limits.{0}.NAME] applies to nobody; mend the name, then restart",
@@ -77,7 +83,7 @@ Settings::Settings(const SettingsFile& file, SettingsOptions options)
   };
   for (const core::Project& project : projects_) {
     for (const std::string& name : project.users) {
-      if (options_.names.user(name)) continue;
+      if (by_name || options_.names.user(name)) continue;
       remarks_.push_back(
           fmt::format("sharewell.toml: there is no user {} on this machine, whom [projects.{}] "
                       "names; correct the name, then restart",
@@ -125,14 +131,20 @@ std::vector<std::uint32_t> Settings::GroupsOf(std::uint32_t uid) const {
   return groups;
 }
 
-core::AccountLimits Settings::Resolve(std::uint32_t uid, bool admin, bool explain) const {
+core::AccountLimits Settings::Resolve(std::uint32_t uid, const std::string& name, bool admin,
+                                      bool explain) const {
   const std::vector<std::uint32_t> groups = GroupsOf(uid);
   const auto in = [&](std::uint32_t group) {
     return std::find(groups.begin(), groups.end(), group) != groups.end();
   };
   admin = admin || uid == 0 || uid == options_.own_uid ||
           (options_.admin_group && in(*options_.admin_group));
-  const auto own = users_.find(uid);
+  const Table* own = nullptr;
+  if (uid == options_.uid_of_names) {
+    if (const auto found = named_.find(name); found != named_.end()) own = &found->second;
+  } else if (const auto found = users_.find(uid); found != users_.end()) {
+    own = &found->second;
+  }
   core::AccountLimits out;
   out.limits = admin ? core::AdminLimits() : core::Limits{};
   for (std::size_t i = 0; i < core::LimitKeys().size(); ++i) {
@@ -152,9 +164,9 @@ core::AccountLimits Settings::Resolve(std::uint32_t uid, bool admin, bool explai
       value = usual;
       from = admin ? &kAdmins : &kUsual;
     }
-    if (own != users_.end() && own->second.given[i]) {
-      value = own->second.given[i];
-      from = &own->second.from;
+    if (own != nullptr && own->given[i]) {
+      value = own->given[i];
+      from = &own->from;
     }
     core::SetValue(out.limits, key, *value);
     if (explain) out.from.push_back(*from);
@@ -163,20 +175,24 @@ core::AccountLimits Settings::Resolve(std::uint32_t uid, bool admin, bool explai
 }
 
 core::Limits Settings::LimitsOf(std::uint32_t uid) const {
-  return Resolve(uid, false, false).limits;
+  return Resolve(uid, "", false, false).limits;
 }
 
 core::Limits Settings::LimitsOf(const core::Account& who) const {
-  return Resolve(who.uid, who.admin, false).limits;
+  return Resolve(who.uid, who.name, who.admin, false).limits;
 }
 
-api::UnknownJobs Settings::UnknownOf(std::uint32_t uid) const {
-  const auto own = unknown_of_.find(uid);
+api::UnknownJobs Settings::UnknownOf(const core::Account& who) const {
+  if (who.uid == options_.uid_of_names) {
+    const auto named = unknown_of_named_.find(who.name);
+    return named == unknown_of_named_.end() ? unknown_ : named->second;
+  }
+  const auto own = unknown_of_.find(who.uid);
   return own == unknown_of_.end() ? unknown_ : own->second;
 }
 
 core::AccountLimits Settings::Explain(const core::Account& who) const {
-  return Resolve(who.uid, who.admin, true);
+  return Resolve(who.uid, who.name, who.admin, true);
 }
 
 }  // namespace sharewell::server

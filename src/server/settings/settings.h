@@ -38,6 +38,9 @@ struct SettingsOptions {
   std::uint32_t own_uid = 0;                      // the server's own account is an admin
   std::optional<std::uint32_t> admin_group = {};  // so are its members
   NameService names = SystemNames();
+  // Of users that this machine does not have, and that are known by name alone: namespaces. Absent:
+  // there are none.
+  std::optional<std::uint32_t> uid_of_names = {};
 };
 
 class Settings {
@@ -48,7 +51,7 @@ class Settings {
   core::Limits LimitsOf(const core::Account& who) const;
   core::AccountLimits Explain(const core::Account& who) const;  // with where each comes from
   // How that user's jobs start of which nothing is known.
-  api::UnknownJobs UnknownOf(std::uint32_t uid) const;
+  api::UnknownJobs UnknownOf(const core::Account& who) const;
   const core::Projects& projects() const { return projects_; }
   // The kernel says that a process of this user's is in these groups.
   void Meet(std::uint32_t uid, std::vector<std::uint32_t> groups) const;
@@ -68,13 +71,17 @@ class Settings {
   };
   std::vector<std::uint32_t> GroupsOf(std::uint32_t uid) const;
   Known& Remember(std::uint32_t uid) const SHAREWELL_REQUIRES(mutex_);
-  core::AccountLimits Resolve(std::uint32_t uid, bool admin, bool explain) const;
+  // `name`: of a user that is known by it alone.
+  core::AccountLimits Resolve(std::uint32_t uid, const std::string& name, bool admin,
+                              bool explain) const;
 
   const GivenLimits everybody_;
   const SettingsOptions options_;
   std::map<std::uint32_t, Table> users_, groups_;  // by uid and gid
+  std::map<std::string, Table> named_;             // users that are known by name alone
   api::UnknownJobs unknown_;                       // of everybody
   std::map<std::uint32_t, api::UnknownJobs> unknown_of_;
+  std::map<std::string, api::UnknownJobs> unknown_of_named_;
   const core::Projects projects_;
   std::vector<std::string> remarks_;
   mutable platform::Mutex mutex_;

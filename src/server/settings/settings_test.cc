@@ -104,12 +104,12 @@ TEST(SettingsTest, GroupsOfWhomTheKernelDoesNotTellAreAskedForElsewhere) {
 
 TEST(SettingsTest, HowUnknownJobsStartIsForEverybodyAndByUser) {
   const Settings none({}, {.own_uid = 0, .admin_group = {}, .names = Names()});
-  EXPECT_EQ(none.UnknownOf(1001), (api::UnknownJobs{false, "default"}));
+  EXPECT_EQ(none.UnknownOf({"", 1001}), (api::UnknownJobs{false, "default"}));
   const Settings given(
       Parsed("[sharing]\nunknown = \"alone\"\n[sharing.user.ann]\nunknown = \"guest\""),
       {.own_uid = 0, .admin_group = {}, .names = Names()});
-  EXPECT_EQ(given.UnknownOf(1001), (api::UnknownJobs{false, "[sharing.user.ann]"}));
-  EXPECT_EQ(given.UnknownOf(1002), (api::UnknownJobs{true, "[sharing]"}));
+  EXPECT_EQ(given.UnknownOf({"", 1001}), (api::UnknownJobs{false, "[sharing.user.ann]"}));
+  EXPECT_EQ(given.UnknownOf({"", 1002}), (api::UnknownJobs{true, "[sharing]"}));
   const Settings wrong(Parsed("[sharing.user.an]\nunknown = \"alone\""),
                        {.own_uid = 0, .admin_group = {}, .names = Names()});
   ASSERT_EQ(wrong.remarks().size(), 1U);
@@ -119,6 +119,25 @@ TEST(SettingsTest, HowUnknownJobsStartIsForEverybodyAndByUser) {
       AllOf(HasSubstr("line 2"), HasSubstr("must be \"guest\" or \"alone\", not 'guests'")));
   EXPECT_THAT(ErrorOf("[sharing]\nunknwon = \"guest\""), HasSubstr("did you mean 'unknown'"));
   EXPECT_THAT(ErrorOf("[sharing.user]\nann = \"alone\""), HasSubstr("[sharing.user.NAME]"));
+}
+
+TEST(SettingsTest, K8NamespacesAreUsersThatAreKnownByNameAlone) {
+  constexpr std::uint32_t kNamespaces = 4'000'000'000;
+  const Settings settings(
+      Parsed("[limits.user.team-a]\ngpus = 2\n[sharing.user.team-a]\nunknown = \"alone\"\n"
+             "[limits.user.ann]\ngpus = 3\n[projects.team-a]\nshare = 0.5\nusers = [\"team-a\"]"),
+      {.own_uid = 0, .admin_group = {}, .names = Names(), .uid_of_names = kNamespaces});
+  EXPECT_TRUE(settings.remarks().empty());
+  const core::Account team{"team-a", kNamespaces, kNamespaces, false};
+  EXPECT_EQ(settings.LimitsOf(team).gpus, 2);
+  EXPECT_EQ(settings.Explain(team).limits.gpus, 2);
+  EXPECT_TRUE(settings.UnknownOf(team).alone);
+  const core::Account other{"team-b", kNamespaces, kNamespaces, false};
+  EXPECT_EQ(settings.LimitsOf(other).gpus, core::kNoLimit);
+  EXPECT_FALSE(settings.UnknownOf(other).alone);
+  EXPECT_EQ(settings.LimitsOf(1001).gpus, 3) << "a user of this machine";
+  EXPECT_EQ(settings.LimitsOf({"ann", kNamespaces, kNamespaces, false}).gpus, 3)
+      << "a namespace of the same name";
 }
 
 TEST(SettingsTest, PricesAreByModelUnderAnyOfItsNames) {
