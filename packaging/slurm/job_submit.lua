@@ -10,8 +10,14 @@
 --    it would run there without having been placed. A job that root releases before it was placed has the GPUs again
 --    that it had asked for.
 --
+-- 4. A job that no node of the partition could ever run is refused, as plain Slurm does it (fits_nowhere): a held job
+--    is not looked at by Slurm.
+-- 5. Why a job waits the server writes into its comment (squeue -o %k), where its user has none: it never overwrites
+--    words of the user's, and a place takes it back.
+--
 -- Jobs of other partitions are left as they are, but for shards of our slots, which nobody may ask for by himself.
--- sharewell-rules-2: by this word `sharewell slurm check` tells it from older ones, which users could go round.
+-- sharewell-rules-3: by this word `sharewell slurm check` tells it from older ones, which would let the server
+-- overwrite a comment.
 -- To take it back: remove lua from JobSubmitPlugins in slurm.conf, `scontrol reconfigure`, and release
 -- what is held with sharewell-watchdog --now.
 
@@ -23,9 +29,14 @@ local PARTITIONS = {} -- @PARTITIONS@
 local OPT_IN = {} -- @OPT_IN@
 -- Who may release and place jobs: root, and the user that `sharewell serve` runs as.
 local SCHEDULERS = { [0] = true } -- @SCHEDULERS@
+-- Whether cli_filter.lua is on every host: steps that ask for GPUs (srun --gres=gpu:1 in a script) have those of their
+-- job then, and such a job need not be left to plain Slurm.
+local CLI_FILTER = false -- @CLI_FILTER@
 -- Also hold jobs that ask for no GPU, so that Sharewell places them beside training jobs.
 local HOLD_CPU_JOBS = false -- @HOLD_CPU_JOBS@
 
+-- Slurm's number for "Requested node configuration is not available".
+local ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE = 2014
 local NO_VAL16, NO_VAL, INFINITE = 65534, 4294967294, 4294967295
 
 local function number(value, default)
@@ -136,10 +147,130 @@ local function feature_of(model)
   return found
 end
 
+-- The names of a host list as Slurm writes it, n[1-4,07],m1, as keys; nil: it has more than one bracket a name.
+local function hosts_of(list)
+  local names = {}
+  while list ~= "" do
+    local name, ranges, rest = list:match("^([^,%[%]]*)(%b[])(.*)$")
+    if name == nil then
+      name, rest = list:match("^([^,%[%]]+)(.*)$")
+    end
+    if name == nil or not (rest == "" or rest:sub(1, 1) == ",") then return nil end
+    if ranges == nil then names[name] = true end
+    for range in (ranges or "[]"):sub(2, -2):gmatch("[^,]+") do
+      local first, last = range:match("^(%d+)-(%d+)$")
+      first = first or range:match("^%d+$")
+      if first == nil then return nil end
+      for at = tonumber(first), tonumber(last or first) do
+        names[name .. string.format("%0" .. #first .. "d", at)] = true
+      end
+    end
+    list = rest:sub(2)
+  end
+  return names
+end
+
+-- How many GPUs a line's Gres=gpu:g0:1,gpu:g1:1,shard:g0:100 gives a node, and all its words for a model.
+local function gpus_of_line(line)
+  local count, words = 0, line:match("[Ff]eatures?=\"?([^%s\"]+)") or ""
+  for tres in (line:match("[Gg][Rr][Ee][Ss]=\"?([^%s\"]+)") or ""):gsub("%b()", ""):gmatch("[^,]+") do
+    local kind, model, its_count = parts_of(tres)
+    if kind == nil then return nil end
+    if kind == "gpu" then
+      count = count + its_count
+      words = words .. "," .. (model or "")
+    end
+  end
+  return count, words:lower()
+end
+
+-- The GPUs of each node of a list by the text of a slurm.conf: { { gpus = 4, words = "v100" }, ... }; nil: it does not
+-- say in a way that is understood here (files that it includes, nodes that come and go).
+local function nodes_in(text, list)
+  local wanted, nodes = hosts_of(list), {}
+  if wanted == nil then return nil end
+  for line in text:gsub("\\[ \t]*\r?\n", " "):gmatch("[^\r\n]+") do
+    line = line:gsub("#.*", "")
+    local names = line:match("^%s*[Nn][Oo][Dd][Ee][Nn][Aa][Mm][Ee]=\"?([^%s\"]+)")
+    if line:lower():match("^%s*include%s") then return nil end
+    if names then
+      local hosts, gpus, words = hosts_of(names), gpus_of_line(line)
+      if hosts == nil or gpus == nil or hosts.DEFAULT then return nil end
+      for host in pairs(hosts) do
+        if wanted[host] then nodes[#nodes + 1] = { gpus = gpus, words = words } end
+        wanted[host] = nil
+      end
+    end
+  end
+  return next(wanted) == nil and nodes or nil
+end
+
+-- The same by the slurm.conf beside this file, which is read for each job and understood once.
+local understood = {} -- by list
+local function nodes_of(partition)
+  local folder = debug.getinfo(1, "S").source:match("^@(.*/)")
+  local file = folder and io.open(folder .. "slurm.conf")
+  local text, list = file and file:read("*a"), partition.nodes or ""
+  if file then file:close() end
+  if text == nil then return nil end
+  local last = understood[list]
+  if last == nil or last.text ~= text then
+    last = { text = text, nodes = nodes_in(text, list) }
+    understood[list] = last
+  end
+  return last.nodes
+end
+
+local function count_of(count, what) return string.format("%d %s%s", count, what, count == 1 and "" or "s") end
+
+-- Why no node of its partition could ever run a job with this note; nil: one could, or that is not known. Second:
+-- another word for why_plain, where Slurm can spread its GPUs and Sharewell, with as many on each node, cannot.
+local function fits_nowhere(job_desc, part_list, note)
+  local name = job_desc.partition
+  for one, part in pairs(part_list) do
+    if (name == nil or name == "") and part.flag_default == 1 then name = one end
+  end
+  local gpus, model = tonumber(note:match("ask=gpus:(%d+)")), note:match(",model:([%w_.-]+)")
+  local part = name and part_list[name]
+  local nodes = part and gpus > 0 and nodes_of(part)
+  if not nodes then return nil end
+  local wanted = math.max(number(job_desc.min_nodes, 1), 1)
+  local of_node, enough, most, all = math.ceil(gpus / wanted), 0, 0, 0
+  for _, node in ipairs(nodes) do
+    local is_model = model == nil
+    for word in node.words:gmatch("[^,]+") do
+      local low = (model or ""):lower()
+      is_model = is_model or word:find(low, 1, true) or low:find(word, 1, true)
+    end
+    if is_model then
+      if node.gpus >= of_node then enough = enough + 1 end
+      most, all = math.max(most, node.gpus), all + node.gpus
+    end
+  end
+  local of_model = model and " of model " .. model or ""
+  if most == 0 then return string.format("no node of partition %s has GPUs%s", name, of_model) end
+  if note:find(",anywhere", 1, true) then
+    if gpus > all then
+      return string.format("partition %s has %s%s, and the job asks for %d", name, count_of(all, "GPU"), of_model, gpus)
+    end
+    return nil, wanted > 1 and enough < wanted and "uneven-gpus" or nil
+  end
+  if enough >= wanted then return nil end
+  if most < of_node then
+    return string.format("a node of partition %s has at most %s%s, and the job asks for %d", name,
+                         count_of(most, "GPU"), of_model, of_node)
+  end
+  return string.format("partition %s has %s with %s%s, and the job asks for %d", name, count_of(enough, "node"),
+                       count_of(of_node, "GPU"), of_model, wanted)
+end
+
 local function add_feature(job_desc, features, feature)
   if features and features:find("[^%w_.&-]") then features = "(" .. features .. ")" end
   job_desc.features = (features or "") ~= "" and features .. "&" .. feature or feature
 end
+
+-- What --gpus-per-task=1 says of one task by itself from 24.11 on: nothing.
+local function is_own_task(bind) return bind:match("^gres[:/]gpu:per_task:%d+$") ~= nil end
 
 -- Why plain Slurm has to run it: an option that says more of the GPUs than how many a job has, or that nobody but
 -- Slurm can carry out. Absent: Sharewell can place it.
@@ -148,7 +279,7 @@ local function why_plain(job_desc)
   if (job_desc.partition or ""):find(",", 1, true) then return "several-partitions" end
   for field, option in pairs({ tres_bind = "--gpu-bind", tres_freq = "--gpu-freq", cpus_per_tres = "--cpus-per-gpu",
                                mem_per_tres = "--mem-per-gpu" }) do
-    if (job_desc[field] or "") ~= "" then return option end
+    if (job_desc[field] or "") ~= "" and not is_own_task(job_desc[field]) then return option end
   end
   if number(job_desc.ntasks_per_gpu, 0) > 0 then return "--ntasks-per-gpu" end
   if gpus_in(job_desc.tres_per_socket)[1] then return "--gpus-per-socket" end
@@ -298,18 +429,28 @@ function slurm_job_submit(job_desc, part_list, submit_uid)
   if not asks and not HOLD_CPU_JOBS then return slurm.SUCCESS end
   if not is_let_in(job_desc) then return leave_plain(job_desc) end
   local why = why_plain(job_desc)
-  -- srun by itself: its step would ask for the GPUs that the job had asked for.
-  local is_srun = job_desc.script == nil and number(job_desc.argc, 0) > 0
-  if not why and asks and (is_srun or steps_ask(job_desc.script or "")) then why = "srun-asks-for-gpus" end
+  -- srun by itself: its step would ask for the GPUs that the job had asked for. From 24.11 on salloc has words, too.
+  local is_srun = job_desc.script == nil and number(job_desc.argc, 0) > 0 and job_desc.name ~= "interactive"
+  local steps_need_gpus = is_srun or (not CLI_FILTER and steps_ask(job_desc.script or ""))
+  if not why and asks and steps_need_gpus then why = "srun-asks-for-gpus" end
   local note, problem
   if not why then
     note, problem = note_of(job_desc)
     why = problem
   end
+  if not why then
+    local never, uneven = fits_nowhere(job_desc, part_list, note)
+    if never then
+      slurm.log_user("sharewell: %s", never)
+      return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE
+    end
+    why = uneven
+  end
   if why then return leave_plain(job_desc, asks and why or nil) end
   for _, field in ipairs(GPU_FIELDS) do
     put_gpus(job_desc, field, function() return nil end)
   end
+  if (job_desc.tres_bind or "") ~= "" then job_desc.tres_bind = "" end
   job_desc.admin_comment = note
   job_desc.priority = 0
   return slurm.SUCCESS
@@ -344,6 +485,9 @@ local function modify_stranger(job_desc, job_rec, part_list, uid)
                  uid, job_rec.job_id, partition)
   return slurm.ERROR
 end
+
+-- What the server shows of why a job waits.
+local function is_shown(comment) return (comment or ""):match("^[\"']?%[sharewell%] ") ~= nil end
 
 -- The slots of a place, put=1,n2:g0+g1/n3:g0+g1,shards:40,kept:g2, as GRES: "shard:g0:40,shard:g1:40,shard:g2:1".
 local function gres_of(put, whole_nodes)
@@ -383,6 +527,7 @@ local function give_back(job_desc, job_rec, note)
     if feature then add_feature(job_desc, job_rec.features, feature) end
   end
   job_desc.admin_comment = note:match("^[\"']?(.-)[\"']?%s*$") .. " plain=released"
+  if is_shown(job_rec.comment) then job_desc.comment = "[sharewell] plain Slurm starts it" end
   slurm.log_info("sharewell: job %d was released without a place of ours: plain Slurm starts it", job_rec.job_id)
 end
 
@@ -392,6 +537,13 @@ function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
   local note = job_rec.admin_comment
   local is_noted = note ~= nil and note:match("^[\"']?sharewell1 ask=") ~= nil and not note:find(" plain=", 1, true)
   if SCHEDULERS[modify_uid] then
+    -- Shown, or with a place taken back; its user may have been quicker.
+    local is_ours = is_shown(job_desc.comment) or (job_desc.comment == "" and (job_desc.req_nodes or "") ~= "")
+    if is_ours and (job_rec.comment or "") ~= "" and not is_shown(job_rec.comment) then
+      job_desc.comment = job_rec.comment
+    elseif is_shown(job_desc.comment) then
+      job_desc.comment = job_desc.comment:gsub("^[\"'](.*)[\"']$", "%1") -- scontrol leaves them there
+    end
     if is_noted and job_rec.priority == 0 and is_lifted(job_desc.priority) then give_back(job_desc, job_rec, note) end
     return slurm.SUCCESS
   end

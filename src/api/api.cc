@@ -218,14 +218,37 @@ core::Result<store::JobStore*> ApiImpl::Store() {
   return store.get();
 }
 
-core::Result<control::JobPtr> ApiImpl::FindJob(std::int64_t number) {
-  if (control::JobPtr job = service.board().Find(number)) return job;
+core::Result<control::JobPtr> ApiImpl::FindJob(std::int64_t number, const Who& who) {
+  const auto seen = [&](control::JobPtr job) {
+    return options.privacy.Sees(who, *job) ? std::move(job) : control::JobPtr();
+  };
+  if (control::JobPtr job = service.board().Find(number)) return seen(std::move(job));
   const auto jobs = Store();
   RETURN_IF_ERROR(jobs);
   auto found = (*jobs)->Jobs({.number = number, .most = 1});
   RETURN_IF_ERROR(found);
   if (found->empty()) return control::JobPtr();
-  return std::make_shared<const core::JobRecord>(std::move(found->front()));
+  return seen(std::make_shared<const core::JobRecord>(std::move(found->front())));
+}
+
+bool SeesLive(const ApiImpl& api, const ApiImpl::Who& who, std::int64_t number) {
+  const Privacy& privacy = api.options.privacy;
+  if (privacy.SeesAllJobs(who)) return true;
+  const control::JobPtr job = api.service.board().Find(number);
+  return job != nullptr && privacy.Sees(who, *job);
+}
+
+std::vector<std::int64_t> SeenOf(const ApiImpl& api, const ApiImpl::Who& who,
+                                 std::vector<std::int64_t> jobs) {
+  std::erase_if(jobs, [&](std::int64_t number) { return !SeesLive(api, who, number); });
+  return jobs;
+}
+
+bool RefusedAllJobs(const ApiImpl& api, const ApiImpl::Who& who, const http::Responder& responder) {
+  const Privacy& privacy = api.options.privacy;
+  if (privacy.SeesAllJobs(who)) return false;
+  responder.Answer(RefusalAnswer(privacy.ForOperators(who)));
+  return true;
 }
 
 http::HttpResponse ApiImpl::ErrorAnswer(const core::Error& error, int failed) const {

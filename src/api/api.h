@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "api/access/access.h"
+#include "api/access/privacy.h"
 #include "api/expected_starts.h"
 #include "control/service/job_service.h"
 #include "core/job/limits.h"
@@ -140,6 +141,7 @@ struct ApiOptions {
   std::function<core::AccountLimits(const core::Account& who)> limits = {};
   // Must not wait; none: as guests.
   std::function<UnknownJobs(const core::Account& who)> unknown = {};
+  Privacy privacy = {};
   core::Projects projects = {};     // as sharewell.toml has them; empty: there are none
   std::vector<PageFile> page = {};  // the dashboard; none: it is not built in
   // Where a browser finds the dashboard, "http://127.0.0.1:10401/"; empty: nowhere. Any thread.

@@ -73,8 +73,8 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
   void AnswerExpecting(const http::Responder& responder, Jobs jobs,
                        std::function<http::HttpResponse(const Jobs&)> make);
 
-  // From the board, else from the store: the reading thread.
-  core::Result<control::JobPtr> FindJob(std::int64_t number);
+  // From the board, else from the store: the reading thread. Null: there is none that they may see.
+  core::Result<control::JobPtr> FindJob(std::int64_t number, const Who& who);
   core::Result<store::JobStore*> Store();  // the reading thread
   http::HttpResponse ErrorAnswer(const core::Error& error, int failed) const;
   // 507 where the store cannot be written, else `failed`.
@@ -101,6 +101,13 @@ struct ApiImpl : std::enable_shared_from_this<ApiImpl> {
 void AddSpeedRoute(ApiImpl& api);
 void AddProjectsRoute(ApiImpl& api);
 
+// Whether that job of the board may be seen; those of the store alone are hidden from whoever does
+// not see all. Any thread.
+bool SeesLive(const ApiImpl& api, const ApiImpl::Who& who, std::int64_t number);
+std::vector<std::int64_t> SeenOf(const ApiImpl& api, const ApiImpl::Who& who,
+                                 std::vector<std::int64_t> jobs);
+// What tells of all users' jobs is not for this one: it was answered so.
+bool RefusedAllJobs(const ApiImpl& api, const ApiImpl::Who& who, const http::Responder& responder);
 // With a word to whoever asked wrongly.
 http::HttpResponse RefusalAnswer(const Refusal& refusal);
 bool SeesEnvironment(const std::optional<core::Account>& who, const core::JobRecord& job);

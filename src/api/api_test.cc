@@ -29,7 +29,7 @@ using ::testing::StartsWith;
 
 class ApiTest : public ::testing::Test {
  protected:
-  ApiTest() {
+  explicit ApiTest(const Privacy& privacy = {}) {
     auto server = http::HttpServer::Listen(
         std::vector<http::ListenAddress>{http::ListenAddress{},
                                          {.kind = http::ListenKind::kUnix, .path = socket_}},
@@ -83,7 +83,8 @@ class ApiTest : public ::testing::Test {
     api_ = std::make_unique<Api>(
         *server_, service_, [this] { return store_.Open(); }, std::move(studies),
         ApiOptions{.access = {folder_.Path("tokens"), {}, ::getuid()},
-                   .heartbeat = core::Seconds(0.3)});
+                   .heartbeat = core::Seconds(0.3),
+                   .privacy = privacy});
     server_->Start();
     const core::Account ann{"ann", ::getuid() + 1, 1, false};
     token_ = "Authorization: Bearer " + CreateToken(folder_.Path("tokens"), ann, "", 1).value();
@@ -133,6 +134,61 @@ class ApiTest : public ::testing::Test {
     return holds();
   }
 };
+
+class PrivateApiTest : public ApiTest {
+ protected:
+  PrivateApiTest() : ApiTest({.jobs = true, .setting = "PrivateData=jobs"}) {
+    core::JobRecord job;
+    job.number = 1;
+    job.user = {"bob", 7, 7, false};
+    job.phase = core::Phase::kRunning;
+    job.asked.command = {"secret"};
+    service_.jobs.Put(job);
+    job.number = 2;
+    job.user = {"ann", ::getuid() + 1, 1, false};
+    job.asked.command = {"own"};
+    job.gpus = {{0, "simulated-0", "H200"}};
+    service_.jobs.Put(job);
+    service_.view.gpus.front().jobs = {1, 2};
+  }
+};
+
+TEST_F(PrivateApiTest, AUserSeesTheirOwnJobsAlone) {
+  EXPECT_THAT(Ask("GET /api/v1/jobs"), AllOf(HasSubstr("secret"), HasSubstr("own")));
+  EXPECT_THAT(Tcp("GET /api/v1/jobs", token_), AllOf(HasSubstr("own"), Not(HasSubstr("secret"))));
+  EXPECT_THAT(Tcp("GET /api/v1/jobs?user=bob", token_), HasSubstr("\"jobs\":[]"));
+  EXPECT_THAT(Tcp("GET /api/v1/jobs"), StartsWith("HTTP/1.1 401 "));
+  for (const char* what : {"", "/why", "/logs", "/speed", "/step"}) {
+    const std::string path = fmt::format("GET /api/v1/jobs/1{}", what);
+    EXPECT_THAT(Tcp(path, token_), StartsWith("HTTP/1.1 404 ")) << path;
+    EXPECT_THAT(Tcp(path), StartsWith("HTTP/1.1 404 ")) << path;
+  }
+  EXPECT_THAT(Tcp("POST /api/v1/jobs/1/cancel", token_), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(Tcp("GET /api/v1/jobs/2", token_), HasSubstr("own"));
+  EXPECT_THAT(Tcp("GET /api/v1/jobs/2/why", token_), HasSubstr("it shares its GPU with 1 job\""));
+}
+
+TEST_F(PrivateApiTest, WhatTellsOfAllUsersJobsIsForOperators) {
+  EXPECT_THAT(Tcp("GET /api/v1/gpus", token_), HasSubstr("\"jobs\":[2]"));
+  EXPECT_THAT(Ask("GET /api/v1/gpus"), HasSubstr("\"jobs\":[1,2]"));
+  for (const char* path :
+       {"GET /api/v1/usage", "GET /api/v1/usage?by=user", "GET /api/v1/forecast"}) {
+    EXPECT_THAT(Tcp(path, token_),
+                AllOf(StartsWith("HTTP/1.1 403 "), HasSubstr("PrivateData=jobs")));
+    EXPECT_THAT(Ask(path), StartsWith("HTTP/1.1 200 "));
+  }
+}
+
+TEST_F(PrivateApiTest, EventsOfOthersAreNotTold) {
+  const http::TestClient client(server_->Port());
+  client.Send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n" + token_ + "\r\n\r\n");
+  client.Until(": sharewell\n\n");
+  service_.hub.Publish({1, 6, "job.started", 1, "secret"});
+  service_.hub.Publish({2, 6, "job.started", 2, "own"});
+  service_.hub.Publish({3, 6, "server", 0, "all"});
+  const std::string told = client.Until("\"all\"}\n\n");
+  EXPECT_THAT(told, AllOf(HasSubstr("own"), Not(HasSubstr("secret"))));
+}
 
 TEST_F(ApiTest, F17_ListsAreShortAndInPagesOfBytes) {
   core::JobRecord job;

@@ -78,6 +78,7 @@ void EventStreams::Emit(Listener& listener, const core::Event& event,
                         std::shared_ptr<const std::string> text) {
   listener.last = event.id;
   if (listener.job != 0 && listener.job != event.job) return;
+  if (listener.sees && !listener.sees(event)) return;
   if (text == nullptr) text = std::make_shared<const std::string>(EventText(event));
   listener.writer.Write(std::move(text));
 }
@@ -93,7 +94,7 @@ void EventStreams::EmitGap(Listener& listener, std::int64_t next) {
 }
 
 void EventStreams::Open(const http::Responder& responder, std::optional<std::int64_t> after,
-                        std::int64_t job) {
+                        std::int64_t job, Sees sees) {
   const std::uint64_t id = next_id_++;
   http::HttpResponse head{200, "text/event-stream", {}, {{"Cache-Control", "no-cache"}}};
   Listener listener{
@@ -103,7 +104,8 @@ void EventStreams::Open(const http::Responder& responder, std::optional<std::int
       after.value_or(0),
       job,
       !after,
-      false};
+      false,
+      std::move(sees)};
   static const auto kHello = std::make_shared<const std::string>(": sharewell\n\n");
   if (!listener.writer.Write(kHello)) return;  // too many are open; the client was told
   listeners_.emplace(id, std::move(listener));

@@ -32,6 +32,8 @@ class EventStreams {
   // thread. False: too much is being read already.
   using Past = std::function<bool(std::int64_t after, std::size_t most,
                                   std::shared_ptr<http::Meter> user, Told told)>;
+  // Whether a listener may hear of it; empty: of all.
+  using Sees = std::function<bool(const core::Event& event)>;
 
   // All must outlive it.
   EventStreams(http::HttpServer& server, control::EventHub& hub, Past past);
@@ -41,7 +43,8 @@ class EventStreams {
 
   // `after`: the last that the client has seen; absent: it wants what comes from now on. `job` 0:
   // of all jobs.
-  void Open(const http::Responder& responder, std::optional<std::int64_t> after, std::int64_t job);
+  void Open(const http::Responder& responder, std::optional<std::int64_t> after, std::int64_t job,
+            Sees sees = {});
   void Beat();  // a comment to everybody, so that nobody in between takes them for dead
 
  private:
@@ -52,6 +55,7 @@ class EventStreams {
     std::int64_t job = 0;
     bool live = false;   // has seen all there was
     bool asked = false;  // for more from the store
+    Sees sees = {};
   };
 
   void OnEvent(const std::shared_ptr<const core::Event>& event);

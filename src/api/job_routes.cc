@@ -41,8 +41,10 @@ struct Listing {
   std::int64_t limit = kListed;
   std::optional<std::int64_t> below;
   bool live = false;
+  std::optional<std::uint32_t> owner = {};  // theirs alone are shown
 
   bool Takes(const JobRecord& job) const {
+    if (owner && core::OwnerUid(job) != *owner) return false;
     if (below && job.number >= *below) return false;
     if (live && core::IsOver(job.phase)) return false;
     if (!user.empty() && job.user.name != user) return false;
@@ -176,9 +178,15 @@ ListedJobs Listed(ApiImpl& api, const Listing& listing) {
   return listed;
 }
 
-void List(ApiImpl& api, const http::HttpRequest& request, const http::Responder& responder) {
-  const auto listing = ParseListing(http::ParseQuery(request.query));
+void List(ApiImpl& api, const http::HttpRequest& request, const ApiImpl::Who& who,
+          const http::Responder& responder) {
+  auto listing = ParseListing(http::ParseQuery(request.query));
   if (!listing) return responder.Answer(Problem(400, listing.error().message));
+  if (const Privacy& privacy = api.options.privacy; !privacy.SeesAllJobs(who)) {
+    if (!who) return responder.Answer(RefusalAnswer(privacy.ForOperators(who)));
+    listing->owner = who->uid;
+    if (listing->user.empty()) listing->user = who->name;  // the store reads no others
+  }
   ListedJobs listed = Listed(api, *listing);
   std::optional<std::int64_t> next = listed.cut;
   if (listed.jobs.size() > static_cast<std::size_t>(listing->limit)) {
@@ -234,7 +242,7 @@ std::string FirstReason(const JobRecord& job) {
 }
 
 // The policy's own reasons, and what else decides, one sentence each.
-std::vector<std::string> WhyOf(const ApiImpl& api, const JobRecord& job,
+std::vector<std::string> WhyOf(const ApiImpl& api, const ApiImpl::Who& who, const JobRecord& job,
                                const std::optional<control::JobsAhead>& ahead) {
   std::vector<std::string> why;
   const bool over = core::IsOver(job.phase);
@@ -253,8 +261,12 @@ std::vector<std::string> WhyOf(const ApiImpl& api, const JobRecord& job,
   const bool placed = job.phase == Phase::kStarting || job.phase == Phase::kRunning ||
                       job.phase == Phase::kStopping;
   if (const auto others = Neighbours(job, api.service.View()); placed && !others.empty()) {
-    why.push_back(fmt::format("it shares its GPU with job{} {}", others.size() == 1 ? "" : "s",
-                              fmt::join(others, ", ")));
+    const auto seen = SeenOf(api, who, others);
+    const std::size_t hidden = others.size() - seen.size();
+    why.push_back(hidden > 0
+                      ? fmt::format("it shares its GPU with {}", core::Count(others.size(), "job"))
+                      : fmt::format("it shares its GPU with job{} {}", seen.size() == 1 ? "" : "s",
+                                    fmt::join(seen, ", ")));
   }
   // While nothing is known of it, the reason says so.
   const bool known = job.believed.sources.busy != core::Source::kAssumed;
@@ -295,23 +307,32 @@ void WriteAhead(json::Writer& writer, const std::optional<control::JobsAhead>& a
   });
 }
 
-http::HttpResponse Explain(const ApiImpl& api, const JobRecord& job,
+http::HttpResponse Explain(const ApiImpl& api, const ApiImpl::Who& who, const JobRecord& job,
                            const std::optional<control::JobsAhead>& ahead) {
   return SchemaAnswer([&](json::Writer& writer) {
     writer.Field("number", job.number);
     writer.Field("phase", core::NameOf(job.phase));
-    writer.Field("why", WhyOf(api, job, ahead));
+    writer.Field("why", WhyOf(api, who, job, ahead));
     WriteAhead(writer, ahead);
     writer.Field("expected_start_ms", job.expected_start);
   });
 }
 
+// Whose jobs go before it; how many do is no secret.
+void HideOthers(control::JobsAhead& ahead, const ApiImpl::Who& who) {
+  for (control::JobsAhead::Group& group : ahead.groups) {
+    if (!who || group.user != who->name) group.user = "others";
+  }
+}
+
 // Answers come on the loop's thread, which must not be held up: what is written is written later.
-void ShowWhy(ApiImpl& api, const JobPtr& job, const http::Responder& responder) {
-  const auto explain = [&api, responder](const JobPtr& told,
-                                         const std::optional<control::JobsAhead>& ahead) {
-    api.AnswerExpecting(responder, {told}, [&api, ahead](const ApiImpl::Jobs& jobs) {
-      return Explain(api, *jobs.front(), ahead);
+void ShowWhy(ApiImpl& api, const ApiImpl::Who& who, const JobPtr& job,
+             const http::Responder& responder) {
+  const auto explain = [&api, who, responder](const JobPtr& told,
+                                              std::optional<control::JobsAhead> ahead) {
+    if (ahead && !api.options.privacy.SeesAllJobs(who)) HideOthers(*ahead, who);
+    api.AnswerExpecting(responder, {told}, [&api, who, ahead](const ApiImpl::Jobs& jobs) {
+      return Explain(api, who, *jobs.front(), ahead);
     });
   };
   if (job->phase != Phase::kWaiting) return explain(job, std::nullopt);
@@ -371,9 +392,8 @@ void Act(ApiImpl& api, control::Action action, const JobRecord& job, const core:
 
 void ApiImpl::AddJobRoutes() {
   ReadThen("/api/v1/jobs",
-           [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {
-             List(*this, request, responder);
-           });
+           [this](const http::HttpRequest& request, const Who& who,
+                  const http::Responder& responder) { List(*this, request, who, responder); });
 
   // On the reading thread, and only where the board does not know it, from the store.
   const auto show = [this](const std::string& path, auto make) {
@@ -382,7 +402,7 @@ void ApiImpl::AddJobRoutes() {
                           const http::Responder& responder) {
                const auto number = JobNumber(request);
                if (!number) return responder.Answer(NoJob(request.parameters.front()));
-               const auto job = FindJob(*number);
+               const auto job = FindJob(*number, who);
                if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
                if (*job == nullptr) return responder.Answer(NoJob(request.parameters.front()));
                make(request, who, *job, responder);
@@ -393,8 +413,8 @@ void ApiImpl::AddJobRoutes() {
     AnswerExpecting(to, {job},
                     [who](const Jobs& told) { return JsonAnswer(JobText(*told.front(), who)); });
   });
-  show("/why", [this](const http::HttpRequest&, const Who&, const JobPtr& job,
-                      const http::Responder& to) { ShowWhy(*this, job, to); });
+  show("/why", [this](const http::HttpRequest&, const Who& who, const JobPtr& job,
+                      const http::Responder& to) { ShowWhy(*this, who, job, to); });
   show("/logs",
        [this](const http::HttpRequest& request, const Who& who, const JobPtr& job,
               const http::Responder& to) { to.Answer(ShowLog(*this, request, who, *job)); });
@@ -415,7 +435,7 @@ void ApiImpl::AddJobRoutes() {
             const auto number = JobNumber(request);
             if (!number) return responder.Answer(NoJob(request.parameters.front()));
             Later(responder, [this, action, number = *number, who, responder] {
-              const auto job = FindJob(number);
+              const auto job = FindJob(number, who);
               if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
               if (*job == nullptr) return responder.Answer(NoJob(std::to_string(number)));
               const auto may = Access::Touch(who, core::OwnerUid(**job));

@@ -18,7 +18,8 @@ using control::GpuView;
 using control::ServiceView;
 
 void WriteMembers(json::Writer& writer, const GpuView& view,
-                  const std::map<std::string, GpuFigures>& figures) {
+                  const std::map<std::string, GpuFigures>& figures,
+                  const std::vector<std::int64_t>& jobs) {
   GpuFigures now;
   if (const auto found = figures.find(view.gpu.uuid); found != figures.end()) now = found->second;
   writer.Field("index", view.gpu.index);
@@ -28,7 +29,7 @@ void WriteMembers(json::Writer& writer, const GpuView& view,
   writer.Field("simulated", view.simulated);
   writer.Field("drained", view.drained);
   writer.Field("problem", view.problem);
-  writer.List("jobs", view.jobs, [&](std::int64_t job) { writer.Value(job); });
+  writer.List("jobs", jobs, [&](std::int64_t job) { writer.Value(job); });
   writer.List("strangers", view.strangers, [&](const control::Stranger& one) {
     writer.Object([&] {
       writer.Field("pid", one.pid);
@@ -46,11 +47,12 @@ std::map<std::string, GpuFigures> FiguresOf(const Studies& studies) {
   return studies.gpu_figures ? studies.gpu_figures() : std::map<std::string, GpuFigures>{};
 }
 
-http::HttpResponse AllGpus(const ServiceView& view, const Studies& studies) {
-  const auto figures = FiguresOf(studies);
+http::HttpResponse AllGpus(const ApiImpl& api, const ApiImpl::Who& who) {
+  const ServiceView view = api.service.View();
+  const auto figures = FiguresOf(api.studies);
   return SchemaAnswer([&](json::Writer& writer) {
     writer.List("gpus", view.gpus, [&](const GpuView& gpu) {
-      writer.Object([&] { WriteMembers(writer, gpu, figures); });
+      writer.Object([&] { WriteMembers(writer, gpu, figures, SeenOf(api, who, gpu.jobs)); });
     });
   });
 }
@@ -201,7 +203,7 @@ void ApiImpl::AddMachineRoutes() {
     return JsonAnswer(std::string(options.openapi));
   });
   Read("/api/v1/gpus",
-       [this](const http::HttpRequest&, const Who&) { return AllGpus(service.View(), studies); });
+       [this](const http::HttpRequest&, const Who& who) { return AllGpus(*this, who); });
   Read("/api/v1/nodes",
        [this](const http::HttpRequest&, const Who&) { return Node(service.View(), studies); });
   Read("/metrics", [this](const http::HttpRequest&, const Who&) {
@@ -242,7 +244,7 @@ void ApiImpl::AddMachineRoutes() {
                             const GpuView* gpu = GpuNamed(view, name);
                             if (gpu == nullptr) return;  // 500: it was there a moment ago
                             responder.Answer(SchemaAnswer([&](json::Writer& writer) {
-                              WriteMembers(writer, *gpu, FiguresOf(inside->studies));
+                              WriteMembers(writer, *gpu, FiguresOf(inside->studies), gpu->jobs);
                             }));
                           });
           });

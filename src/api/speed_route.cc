@@ -52,7 +52,8 @@ void WriteMetric(json::Writer& writer, const core::JobMetric& metric) {
   });
 }
 
-http::HttpResponse SpeedAnswer(const JobRecord& job, const SpeedHistory& history) {
+http::HttpResponse SpeedAnswer(const ApiImpl& api, const ApiImpl::Who& who, const JobRecord& job,
+                               const SpeedHistory& history) {
   return SchemaAnswer([&](json::Writer& writer) {
     writer.Field("number", job.number);
     writer.List("points", history.points(), [&](const core::SpeedPoint& point) {
@@ -66,7 +67,7 @@ http::HttpResponse SpeedAnswer(const JobRecord& job, const SpeedHistory& history
       writer.Object([&] {
         writer.Field("from_ms", one.from);
         writer.Field("to_ms", one.to);
-        writer.Field("jobs", one.jobs);
+        writer.Field("jobs", SeenOf(api, who, one.jobs));
       });
     });
     writer.Field("steps_per_second", history.PerSecond());
@@ -78,28 +79,28 @@ http::HttpResponse SpeedAnswer(const JobRecord& job, const SpeedHistory& history
   });
 }
 
-http::HttpResponse ShowSpeed(ApiImpl& api, const JobRecord& job) {
-  if (const auto live = api.service.Speed(job.number)) return SpeedAnswer(job, *live);
+http::HttpResponse ShowSpeed(ApiImpl& api, const ApiImpl::Who& who, const JobRecord& job) {
+  if (const auto live = api.service.Speed(job.number)) return SpeedAnswer(api, who, job, *live);
   const auto store = api.Store();
   if (!store) return api.ErrorAnswer(store.error(), 500);
   const auto stored = (*store)->SpeedOf(job.number);
   if (!stored) return api.ErrorAnswer(stored.error(), 500);
-  return SpeedAnswer(job, stored->value_or(SpeedHistory()));
+  return SpeedAnswer(api, who, job, stored->value_or(SpeedHistory()));
 }
 
 }  // namespace
 
 void AddSpeedRoute(ApiImpl& api) {
-  api.Read(
-      "/api/v1/jobs/{number}/speed", [&api](const http::HttpRequest& request, const ApiImpl::Who&) {
-        const std::string& asked = request.parameters.front();
-        const auto number = JobNumber(request);
-        const auto job = number ? api.FindJob(*number) : core::Result<control::JobPtr>(nullptr);
-        if (!job) return api.ErrorAnswer(job.error(), 500);
-        if (*job != nullptr) return ShowSpeed(api, **job);
-        return Problem(404, fmt::format("there is no job {}; `sharewell jobs --all` lists them",
-                                        core::Quoted(asked)));
-      });
+  api.Read("/api/v1/jobs/{number}/speed", [&api](const http::HttpRequest& request,
+                                                 const ApiImpl::Who& who) {
+    const std::string& asked = request.parameters.front();
+    const auto number = JobNumber(request);
+    const auto job = number ? api.FindJob(*number, who) : core::Result<control::JobPtr>(nullptr);
+    if (!job) return api.ErrorAnswer(job.error(), 500);
+    if (*job != nullptr) return ShowSpeed(api, who, **job);
+    return Problem(404, fmt::format("there is no job {}; `sharewell jobs --all` lists them",
+                                    core::Quoted(asked)));
+  });
 }
 
 }  // namespace sharewell::api

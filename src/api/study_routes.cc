@@ -85,6 +85,7 @@ void ApiImpl::AddStudyRoutes() {
   Route("GET", "/api/v1/profiles",
         [this](const http::HttpRequest& request, const Who& who, const http::Responder& responder) {
           if (!studies.profiles) return responder.Answer(NotHere("profiles"));
+          if (RefusedAllJobs(*this, who, responder)) return;
           LookUp(who, responder,
                  [this, name = QueryValue(http::ParseQuery(request.query), "name")] {
                    return studies.profiles(name);
@@ -93,18 +94,21 @@ void ApiImpl::AddStudyRoutes() {
   Route("GET", "/api/v1/pairs",
         [this](const http::HttpRequest&, const Who& who, const http::Responder& responder) {
           if (!studies.pairs) return responder.Answer(NotHere("measured pairs"));
+          if (RefusedAllJobs(*this, who, responder)) return;
           LookUp(who, responder, [this] { return studies.pairs(); });
         });
   // Of one job, which the reading thread finds.
   const auto of_job = [this](const std::string& path, const char* what, auto offers, auto study) {
-    ReadThen("/api/v1/jobs/{number}" + path, [this, what, offers, study](
+    ReadThen("/api/v1/jobs/{number}" + path, [this, path, what, offers, study](
                                                  const http::HttpRequest& request, const Who& who,
                                                  const http::Responder& responder) {
       if (!offers()) return responder.Answer(NotHere(what));
+      if (path == "/neighbours" && RefusedAllJobs(*this, who, responder)) return;
       const auto most = QueryNumber(http::ParseQuery(request.query), "most", 2, kMostPoints);
       if (!most) return responder.Answer(Problem(400, most.error().message));
       const auto number = JobNumber(request);
-      const auto job = number ? FindJob(*number) : core::Result<control::JobPtr>(control::JobPtr());
+      const auto job =
+          number ? FindJob(*number, who) : core::Result<control::JobPtr>(control::JobPtr());
       if (!job) return responder.Answer(ErrorAnswer(job.error(), 500));
       if (*job == nullptr) {
         return responder.Answer(
@@ -148,6 +152,7 @@ void ApiImpl::AddStudyRoutes() {
   Route("GET", "/api/v1/forecast",
         [this](const http::HttpRequest&, const Who& who, const http::Responder& responder) {
           if (!studies.forecast) return responder.Answer(NotHere("forecasts"));
+          if (RefusedAllJobs(*this, who, responder)) return;
           Study(who, responder, StudyDesk::Length::kShort,
                 [this](const StudyRun& run) { return studies.forecast(std::nullopt, run); });
         });
@@ -203,6 +208,9 @@ void ApiImpl::AddStudyRoutes() {
           if (!studies.usage || !studies.usage_table) {
             return responder.Answer(NotHere("figures of use"));
           }
+          if (!options.privacy.SeesAllUsage(who)) {
+            return responder.Answer(RefusalAnswer(options.privacy.ForOperators(who)));
+          }
           const auto query = http::ParseQuery(request.query);
           const auto table = UsageAskedOf(query, request.accept, platform::UnixNow());
           if (!table) return responder.Answer(Problem(400, table.error().message));
@@ -245,7 +253,7 @@ void ApiImpl::AddEventRoute() {
       });
   server.Every(options.heartbeat, [this] { streams->Beat(); });
   Route("GET", "/api/v1/events",
-        [this](const http::HttpRequest& request, const Who&, const http::Responder& responder) {
+        [this](const http::HttpRequest& request, const Who& who, const http::Responder& responder) {
           const Query query = http::ParseQuery(request.query);
           const auto job = QueryNumber(query, "job", 1, INT64_MAX);
           if (!job) return responder.Answer(Problem(400, job.error().message));
@@ -257,7 +265,13 @@ void ApiImpl::AddEventRoute() {
                                 INT64_MAX - 1);
             if (!after) return responder.Answer(Problem(400, after.error().message));
           }
-          streams->Open(responder, *after, job->value_or(0));
+          EventStreams::Sees sees;  // what is of no job, everybody may
+          if (!options.privacy.SeesAllJobs(who)) {
+            sees = [this, who](const core::Event& event) {
+              return event.job == 0 || SeesLive(*this, who, event.job);
+            };
+          }
+          streams->Open(responder, *after, job->value_or(0), std::move(sees));
         });
 }
 

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "api/access/privacy.h"
 #include "catalogue/gpu_catalogue.h"
 #include "control/service/service.h"
 #include "core/result.h"
@@ -53,6 +54,7 @@ struct BackendFace {
   bool measure_host = false;  // nobody has measured yet what this machine's memory moves
   std::function<core::Result<void>()> check_images = {};  // empty: nothing to check
   std::string no_submissions = {};                        // why; empty: jobs may be submitted
+  api::Privacy privacy = {};                              // whom the cluster lets see whose jobs
   // For people: what is to be said of it first, and what is served ("2 GPUs").
   std::vector<std::string> greeting = {};
   std::string serves = {};

@@ -164,6 +164,7 @@ Result<void> Server::Parts::MakeApi() {
   api_options.limits = [this](const core::Account& who) { return settings->Explain(who); };
   api_options.unknown = [this](const core::Account& who) { return settings->UnknownOf(who); };
   api_options.projects = settings->projects();
+  api_options.privacy = backend->face().privacy;
   api_options.openapi = platform::EmbeddedOpenApi();
   api_options.page = DashboardFiles();
   api_options.dashboard = [this] { return DashboardAddress(options, *http); };

@@ -181,6 +181,8 @@ std::string FakeSlurm::Update(Job& job, const std::vector<std::string>& words, s
     } else if (key == "MinMemoryNode") {
       slurm.memory = core::Bytes(std::stod(value) * (1 << 20));
       slurm.memory_by_cpu = false;
+    } else if (key == "Comment") {
+      slurm.comment = value;
     } else if (key == "AdminComment") {
       slurm.admin_comment = value;
     } else if (key == "TimeLimit") {
@@ -479,6 +481,7 @@ FakeSlurmRunner::FakeSlurmRunner(FakeSlurm& slurm, bool gpu_numbers)
               [&] {
                 engine::SlurmControlOptions options = Options(slurm);
                 options.meanwhile = [this] { return CarryOut(); };
+                options.reasons = [this] { return std::exchange(reasons_, {}); };
                 return options;
               }()),
       slurm_(slurm),

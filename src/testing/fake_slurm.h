@@ -152,6 +152,7 @@ class FakeSlurmRunner : public engine::Runner, public engine::ForeignQueue {
   }
   void Expect(std::int64_t job) override { control.Expect(job); }
   void CancelWaiting(std::int64_t job) override { control.CancelWaiting(job); }
+  void ShowReason(std::int64_t job, const std::string& words) override { reasons_[job] = words; }
 
   engine::SlurmControl control;
   std::function<void(const engine::RunRequest&)> before_start = {};
@@ -164,6 +165,7 @@ class FakeSlurmRunner : public engine::Runner, public engine::ForeignQueue {
   bool CarryOut();  // false: there was nothing to do
 
   FakeSlurm& slurm_;
+  std::map<std::int64_t, std::string> reasons_ = {};
   const bool gpu_numbers_;
   core::Seconds due_;
   core::Seconds listed_at_;

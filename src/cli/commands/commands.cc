@@ -134,14 +134,16 @@ constexpr CommandEntry kCommands[] = {
      "sharewell token revoke 1f0c4a9e\n"
      "sharewell token create --state /var/lib/sharewell --user ann --admin > token",
      NewTokenCommand},
-    {kJobs, "slurm", "check a Slurm cluster, or print what has to be added to it",
+    {kJobs, "slurm", "check a Slurm cluster, print what has to be added to it, or preview the gain",
      "install prints a shell script for this cluster as it is found: what is added to slurm.conf\n"
      "and gres.conf, the plugin that holds jobs, the nodes' scripts and the watchdog. It says "
      "what\n"
      "each line changes; with --undo the script takes all of it back. Nothing is changed until an\n"
      "admin runs it. check says what is missing, wrong, or would make Slurm die, with the command\n"
-     "that mends it; exit code 1: something is. docs/slurm.md tells more.",
+     "that mends it; exit code 1: something is. preview simulates the last days of sacct on the\n"
+     "cluster as it is, and says what would have changed. docs/slurm.md tells more.",
      "sharewell slurm check\n"
+     "sharewell slurm preview --partition gpu\n"
      "sharewell slurm check --partition gpu --json\n"
      "sharewell slurm install --print --partition gpu > install.sh",
      NewSlurmCommand},

@@ -26,6 +26,7 @@ SHAREWELL_EMBED(sharewell_embedded_h200_groups, "h200/groups.csv");
 SHAREWELL_EMBED(sharewell_embedded_h200_groups_2, "h200/groups-2.csv");
 SHAREWELL_EMBED(sharewell_embedded_reproduce_page, "papers/reproduce.md.in");
 SHAREWELL_EMBED(sharewell_embedded_slurm_lua, "../packaging/slurm/job_submit.lua");
+SHAREWELL_EMBED(sharewell_embedded_slurm_cli_filter, "../packaging/slurm/cli_filter.lua");
 SHAREWELL_EMBED(sharewell_embedded_slurm_prolog, "../packaging/slurm/prolog.sh");
 SHAREWELL_EMBED(sharewell_embedded_slurm_epilog, "../packaging/slurm/epilog.sh");
 SHAREWELL_EMBED(sharewell_embedded_slurm_task_prolog, "../packaging/slurm/task_prolog.sh");
@@ -125,6 +126,10 @@ std::string_view EmbeddedReproducePage() {
 
 std::string_view EmbeddedSlurmLua() {
   return {sharewell_embedded_slurm_lua_begin, sharewell_embedded_slurm_lua_end};
+}
+
+std::string_view EmbeddedSlurmCliFilter() {
+  return {sharewell_embedded_slurm_cli_filter_begin, sharewell_embedded_slurm_cli_filter_end};
 }
 
 std::string_view EmbeddedSlurmProlog() {

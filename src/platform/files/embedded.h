@@ -29,6 +29,7 @@ std::string_view EmbeddedH200Groups();       // data/h200/groups.csv
 std::string_view EmbeddedH200Groups2();      // data/h200/groups-2.csv
 std::string_view EmbeddedReproducePage();    // data/papers/reproduce.md.in
 std::string_view EmbeddedSlurmLua();         // packaging/slurm/job_submit.lua
+std::string_view EmbeddedSlurmCliFilter();   // packaging/slurm/cli_filter.lua
 std::string_view EmbeddedSlurmProlog();      // packaging/slurm/prolog.sh
 std::string_view EmbeddedSlurmEpilog();      // packaging/slurm/epilog.sh
 std::string_view EmbeddedSlurmTaskProlog();  // packaging/slurm/task_prolog.sh

@@ -27,6 +27,7 @@ TEST(Embedded, IsByteForByteWhatLiesInData) {
   EXPECT_EQ(EmbeddedH200Groups2(), TestFolder::Read("data/h200/groups-2.csv"));
   EXPECT_EQ(EmbeddedReproducePage(), TestFolder::Read("data/papers/reproduce.md.in"));
   EXPECT_EQ(EmbeddedSlurmLua(), TestFolder::Read("packaging/slurm/job_submit.lua"));
+  EXPECT_EQ(EmbeddedSlurmCliFilter(), TestFolder::Read("packaging/slurm/cli_filter.lua"));
   EXPECT_EQ(EmbeddedSlurmProlog(), TestFolder::Read("packaging/slurm/prolog.sh"));
   EXPECT_EQ(EmbeddedSlurmEpilog(), TestFolder::Read("packaging/slurm/epilog.sh"));
   EXPECT_EQ(EmbeddedSlurmTaskProlog(), TestFolder::Read("packaging/slurm/task_prolog.sh"));

@@ -18,6 +18,7 @@
 #include "server/cluster_predictions.h"
 #include "server/slurm/slurm_lock.h"
 #include "server/slurm/slurm_needs.h"
+#include "server/slurm/slurm_privacy.h"
 #include "server/slurm/slurm_rights.h"
 #include "store/open_database.h"
 #include "store/postgres/password.h"
@@ -110,6 +111,9 @@ Result<void> SlurmBackend::Open(const BackendNeeds& needs) {
   auto version = client_->Version();
   if (!version) return AskTheCheck(std::move(version.error()));
   RETURN_IF_ERROR(Lock());
+  auto privacy = SlurmPrivacy(*driver_);
+  if (!privacy) return AskTheCheck(std::move(privacy.error()));
+  face_.privacy = *std::move(privacy);
   engine::SlurmRunnerOptions run;
   const auto origin = OriginOf(needs.jobs);
   RETURN_IF_ERROR(origin);
@@ -118,6 +122,7 @@ Result<void> SlurmBackend::Open(const BackendNeeds& needs) {
   run.control.admin = !options_.slurm->user_mode;
   run.control.uid = ::geteuid();
   run.control.dry_run = options_.slurm->dry_run;
+  run.control.private_jobs = face_.privacy.jobs;
   run.control.wall = [] { return platform::UnixNow(); };
   run.control.log = options_.log;
   if (!options_.slurm->user_mode) {
@@ -167,6 +172,10 @@ void SlurmBackend::Greet(const std::string& version) {
     lines.push_back(
         "agents on the nodes are not heard, as the store is a file: jobs share GPUs by what is "
         "predicted of them alone; --store postgresql://USER@HOST/DATABASE hears them");
+  }
+  if (face_.privacy.jobs) {
+    lines.push_back(face_.privacy.setting +
+                    ": users who are no operators see their own jobs alone");
   }
   if (options_.slurm->dry_run) {
     lines.push_back("dry run: it says what it would do, and changes nothing in Slurm");

@@ -2,12 +2,12 @@
 
 #include "cli/args/values.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/slurm/history.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/text/quoted.h"
 #include "core/text/suggest.h"
 #include "core/text/words.h"
-#include "engine/slurm/read/slurm_driver.h"
 #include "platform/files/mapped_file.h"
 #include "platform/files/write_file.h"
 #include "trace/csv.h"
@@ -20,9 +20,6 @@ namespace {
 using core::Quoted;
 using core::Result;
 using core::UsageError;
-
-// A year of a large site takes sacct minutes.
-constexpr core::Seconds kSacctPatience{600};
 
 // "2026-01-01" or "2026-01-01T12:00:00": what sacct takes, and nothing that it would guess at.
 Result<void> CheckDate(const char* flag, const std::string& text) {
@@ -60,7 +57,7 @@ class TraceCommand : public Command {
 
   Result<ExitCode> Run() override {
     RETURN_IF_ERROR(CheckFlags());
-    auto text = from_.empty() ? AskSacct() : ReadFile();
+    auto text = from_.empty() ? AskSacct(since_, before_, partition_) : ReadFile();
     RETURN_IF_ERROR(text);
     const std::string name = from_.empty() ? "sacct" : from_;
     const auto trace = format_ == "kubernetes" ? trace::ReadKubePods(*text, name, name_space_)
@@ -124,31 +121,6 @@ class TraceCommand : public Command {
     const auto file = platform::MappedFile::Open(from_);
     RETURN_IF_ERROR(file);
     return std::string(file->text());
-  }
-
-  Result<std::string> AskSacct() const {
-    std::vector<std::string> words{"sacct",
-                                   "--allusers",
-                                   "--duplicates",
-                                   "--noconvert",
-                                   "--parsable2",
-                                   "--starttime=" + since_,
-                                   fmt::format("--format={}", trace::kSacctFields)};
-    if (!before_.empty()) words.push_back("--endtime=" + before_);
-    if (!partition_.empty()) words.push_back("--partition=" + partition_);
-    auto answer = engine::NewCommandDriver()->Run(words, "", kSacctPatience);
-    RETURN_IF_ERROR(answer);
-    if (answer->exit_code != 0 || answer->output.empty()) {
-      while (answer->errors.ends_with('\n')) answer->errors.pop_back();
-      return tl::unexpected(core::Error{
-          core::ErrorKind::kAbsent,
-          fmt::format(
-              "sacct ended with exit code {}{}; where Slurm keeps no accounting, import a "
-              "file that a machine with accounting has made",
-              answer->exit_code,
-              answer->errors.empty() ? "" : " and said " + core::QuotedEnd(answer->errors))});
-    }
-    return std::move(answer->output);
   }
 
   std::string action_, format_, from_, since_, before_, partition_, name_space_, out_;

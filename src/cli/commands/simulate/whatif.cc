@@ -1,16 +1,14 @@
 #include "report/simulation/whatif.h"
 
-#include <algorithm>
-
 #include "cli/args/values.h"
 #include "cli/client/server_flags.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/simulate/switch_over_run.h"
 #include "cli/simulate/simulate_request.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "json/writer.h"
 #include "platform/files/text.h"
-#include "report/simulation/simulation_table.h"
 #include "report/simulation/switch_over.h"
 #include "report/text/json.h"
 
@@ -93,31 +91,12 @@ class WhatIfCommand : public Command {
 
   core::Result<ExitCode> OfTrace() {
     trace_.policies = {policies_};
-    auto request = Parse(trace_);
-    RETURN_IF_ERROR(request);
-    const auto scenario = ReadScenario(trace_, *request);
-    RETURN_IF_ERROR(scenario);
-    ProgressBar bar;
-    simulation::CompareOptions options{request->options, request->predicted};
-    options.progress = [&](const std::string& policy, std::size_t done, std::size_t of) {
-      bar.Show(policy, done, of);
-    };
-    const auto result = simulation::SwitchOver(*scenario, request->policies, std::move(options));
-    RETURN_IF_ERROR(result);
-    bar.Clear();
-    report::SimulationReport report{
-        trace_.trace,      trace_.cluster,          report::InWords(scenario->cluster),
-        request->seed,     trace_.belief,           trace_.durations,
-        scenario->remarks, result->compared.results};
-    report.told = simulation::InWords(scenario->told);
-    report.notes.insert(report.notes.end(), result->compared.notes.begin(),
-                        result->compared.notes.end());
-    RETURN_IF_ERROR(
-        WriteOut(flags_.json ? report::SwitchOverJson(report, *result)
-                             : report::SwitchOverText(report, *result, OutWidth().value_or(100))));
-    const bool all = std::all_of(report.results.begin(), report.results.end(),
-                                 [](const simulation::Summary& s) { return s.finished == s.jobs; });
-    return all ? kOk : kFinishedWithFailures;
+    const auto run = RunSwitchOver(trace_);
+    RETURN_IF_ERROR(run);
+    RETURN_IF_ERROR(WriteOut(
+        flags_.json ? report::SwitchOverJson(run->report, run->result)
+                    : report::SwitchOverText(run->report, run->result, OutWidth().value_or(100))));
+    return run->ExitCodeOf();
   }
 
   std::string policies_ = "slot,sharewell";

@@ -10,6 +10,7 @@
 
 #include "catalogue/gpu_catalogue.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/slurm/preview.h"
 #include "cli/commands/slurm/site.h"
 #include "cli/commands/slurm/try_site.h"
 #include "cli/terminal.h"
@@ -69,7 +70,7 @@ std::string SiteJson(const std::vector<engine::SiteFinding>& findings) {
 class SlurmCommand : public Command {
  public:
   void AddFlags(CLI::App& app) override {
-    app.add_option("action", action_, "what to do")->type_name("check|install")->required();
+    app.add_option("action", action_, "what to do")->type_name("check|install|preview")->required();
     app.add_option("--partition", partition_, "the partition that Sharewell places jobs in")
         ->type_name("NAME");
     app.add_flag("--print", print_, "install: print the script; nothing is changed")
@@ -86,14 +87,20 @@ class SlurmCommand : public Command {
         ->disable_flag_override();
     app.add_option("--gpu-catalogue", catalogue_, "GPU models of your own, added to ours")
         ->type_name("FILE");
-    app.add_flag("--json", json_, "check: print JSON")->disable_flag_override();
+    app.add_option("--days", preview_.days, "preview: how many days to look back (default 7)")
+        ->type_name("N");
+    app.add_option(
+           "--out", preview_.out,
+           "preview: the folder for the history and the cluster (default sharewell-preview)")
+        ->type_name("DIR");
+    app.add_flag("--json", json_, "check, preview: print JSON")->disable_flag_override();
   }
 
   Result<ExitCode> Run() override {
-    const std::vector<std::string> actions = {"check", "install"};
-    if (action_ != "check" && action_ != "install") {
-      return UsageError("slurm: {} is not allowed; give check or install{}", core::Quoted(action_),
-                        core::DidYouMean(action_, actions));
+    const std::vector<std::string> actions = {"check", "install", "preview"};
+    if (std::find(actions.begin(), actions.end(), action_) == actions.end()) {
+      return UsageError("slurm: {} is not allowed; give check, install or preview{}",
+                        core::Quoted(action_), core::DidYouMean(action_, actions));
     }
     if (!std::all_of(partition_.begin(), partition_.end(), [](char c) {
           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ||
@@ -109,6 +116,12 @@ class SlurmCommand : public Command {
     if (!partition_.empty() && site.reached && site.partitions.count(partition_) == 0) {
       return UsageError("--partition: Slurm has no partition {}; `sinfo -h -o %R` lists them",
                         core::Quoted(partition_));
+    }
+    if (action_ == "preview") {
+      preview_.partition = partition_;
+      preview_.gpu_catalogue = catalogue_;
+      preview_.json = json_;
+      return PreviewSite(preview_, site, catalogue);
     }
     return action_ == "check" ? Check(site, catalogue) : Install(site, catalogue);
   }
@@ -195,6 +208,7 @@ class SlurmCommand : public Command {
     RETURN_IF_ERROR(
         WriteOut(engine::InstallScript(site,
                                        {.lua = platform::EmbeddedSlurmLua(),
+                                        .cli_filter = platform::EmbeddedSlurmCliFilter(),
                                         .prolog = platform::EmbeddedSlurmProlog(),
                                         .epilog = platform::EmbeddedSlurmEpilog(),
                                         .task_prolog = platform::EmbeddedSlurmTaskProlog(),
@@ -219,6 +233,7 @@ class SlurmCommand : public Command {
   }
 
   std::string action_, partition_, user_, state_, catalogue_;
+  PreviewFlags preview_;
   bool print_ = false, try_ = false, hold_cpu_jobs_ = false, json_ = false;
 };
 

@@ -54,8 +54,9 @@ struct SlurmKnown {
   core::Seconds left_at{-1000};         // its last place,
   std::vector<std::string> left_nodes;  // which were these
   core::UnixMillis terms_until = 0;
-  bool split = false;  // an array, of which some tasks were given ids
-  std::string home;    // the partition that it was seen in last, of ours
+  bool split = false;         // an array, of which some tasks were given ids
+  bool shows_reason = false;  // its comment may be words of ours (slurm_reasons.h)
+  std::string home;           // the partition that it was seen in last, of ours
 };
 
 class SlurmBook final : public ClusterBook<SlurmRun, SlurmNodeHere> {

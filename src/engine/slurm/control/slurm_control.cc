@@ -53,7 +53,8 @@ SlurmControl::SlurmControl(SlurmClient& client, SlurmControlOptions options)
       taken_(book_, nodes_),
       ends_(book_, jobs_),
       placer_(book_, jobs_, nodes_, ends_),
-      steps_(book_, jobs_, ends_) {}
+      steps_(book_, jobs_, ends_),
+      reasons_(book_) {}
 
 Result<void> SlurmControl::Open() {
   RETURN_IF_ERROR(nodes_.Open());
@@ -142,7 +143,9 @@ Result<void> SlurmControl::Look() {
   RETURN_IF_ERROR(arrays_.ReadLimits());
   waiting_.EmitWaiting();
   RETURN_IF_ERROR(AdvanceRuns());
+  RETURN_IF_ERROR(reasons_.Send());  // last: nobody's start waits for it
   steps_.EmitSteps();
+  RETURN_IF_ERROR(taken_.ReadElsewhere());
   taken_.EmitChanges();
   book_.AnswerList();
   return {};

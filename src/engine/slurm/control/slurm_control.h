@@ -14,6 +14,7 @@
 //   SlurmEnds       says how runs begin and end
 //   SlurmPlacer     writes places, checks and releases
 //   SlurmRunSteps   takes runs from the release to the end
+//   SlurmReasons    shows users in squeue why their jobs wait
 //
 // A job is placed in steps, each of which may fail, hang, or happen without its answer. Every step
 // can be done again. What was done is never taken from an answer but read from Slurm; that makes it
@@ -38,6 +39,7 @@
 #include "engine/slurm/control/slurm_jobs.h"
 #include "engine/slurm/control/slurm_nodes.h"
 #include "engine/slurm/control/slurm_placer.h"
+#include "engine/slurm/control/slurm_reasons.h"
 #include "engine/slurm/control/slurm_run_steps.h"
 #include "engine/slurm/control/slurm_taken.h"
 #include "engine/slurm/control/slurm_waiting.h"
@@ -101,6 +103,7 @@ class SlurmControl final : public ClusterControl {
   SlurmEnds ends_;
   SlurmPlacer placer_;
   SlurmRunSteps steps_;
+  SlurmReasons reasons_;
   std::vector<RunEvent> found_;  // by Recover: told by the first Cycle
   core::Seconds again_at_;       // Slurm did not answer: not before then
   core::Seconds pause_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,7 @@ struct SlurmControlOptions {
   bool admin = true;    // false: jobs of `uid` alone, whose notes are in Comment
   std::uint32_t uid = 0;
   bool dry_run = false;             // say what would be done, and do nothing
+  bool private_jobs = false;        // whose a job is that has a GPU is not told
   core::Seconds poll{1};            // between two looks
   core::Seconds start_within{30};   // of a release; then it is held again
   core::Seconds nodes_every{5};     // nodes are read
@@ -40,6 +42,8 @@ struct SlurmControlOptions {
   // Called in the course of a look, between two questions: commands that came meanwhile are given
   // now. A look at a long queue takes longer than a start may wait. False: there were none.
   std::function<bool()> meanwhile = [] { return false; };
+  // Why jobs wait, in words, of those of which that has changed since it was asked last.
+  std::function<std::map<std::int64_t, std::string>()> reasons = {};  // empty: nobody says
   // Whether an agent is heard on that node: jobs share GPUs only where one is. It must not wait.
   // Empty: agents cannot be heard, and jobs share everywhere.
   std::function<bool(const std::string& node)> watched = {};

@@ -11,7 +11,7 @@ namespace {
 struct OtherHold {
   std::string_view reason, words;
 };
-constexpr std::string_view kByAdmin = "JobHeldAdmin";
+constexpr std::string_view kByAdmin = "JobHeldAdmin", kBadPlace = "BadConstraints";
 constexpr std::array kOtherHolds = {
     OtherHold{kByAdmin, "an admin of Slurm holds it"},
     OtherHold{"launch failed requeued held",
@@ -30,8 +30,10 @@ bool WaitsHeld(const SlurmQueueLine& line) {
 
 bool IsOurHold(std::string_view reason) {
   // Where a place of ours cannot be, Slurm itself holds the job: it is placed anew.
-  return reason == "JobHeldUser" || reason == "BadConstraints";
+  return reason == "JobHeldUser" || reason == kBadPlace;
 }
+
+bool LosesHold(const SlurmQueueLine& line) { return WaitsHeld(line) && line.reason == kBadPlace; }
 
 bool WaitsHeldByUs(const SlurmQueueLine& line) { return WaitsHeld(line) && IsOurHold(line.reason); }
 

@@ -23,6 +23,8 @@ bool IsOurHold(std::string_view reason);
 bool WaitsHeld(const SlurmQueueLine& line);
 // It waits, held, and for us.
 bool WaitsHeldByUs(const SlurmQueueLine& line);
+// Any update would lift the hold: Slurm itself holds it, for BadConstraints.
+bool LosesHold(const SlurmQueueLine& line);
 // It waits, held by somebody else.
 bool WaitsHeldByOthers(const SlurmQueueLine& line);
 

@@ -9,6 +9,7 @@
 #include "core/text/quoted.h"
 #include "engine/slurm/control/slurm_cores.h"
 #include "engine/slurm/control/slurm_hold.h"
+#include "engine/slurm/control/slurm_reasons.h"
 
 namespace sharewell::engine {
 
@@ -168,10 +169,12 @@ Result<void> SlurmPlacer::Place() {
       PlaceOnPaper(run, *own);
       continue;
     }
+    if (known.shows_reason || IsShownReason(known.job->comment)) own->back() += " Comment=";
     lines.insert(lines.end(), own->begin(), own->end());
     placed.push_back(job);
     // Whatever is answered: it may have had these slots from now on.
     known.note = run.note;
+    known.shows_reason = false;
   }
   if (placed.empty()) return {};
   placed_ = true;

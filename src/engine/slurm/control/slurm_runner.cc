@@ -15,8 +15,10 @@ namespace {
 constexpr Seconds kAnswersComeWithin(0.25);
 constexpr Seconds kSlurmGather(0.02);  // commands that come together are carried out together
 
-SlurmControlOptions WithMeanwhile(SlurmControlOptions options, std::function<bool()> meanwhile) {
+SlurmControlOptions With(SlurmControlOptions options, std::function<bool()> meanwhile,
+                         std::function<std::map<std::int64_t, std::string>()> reasons) {
   options.meanwhile = std::move(meanwhile);
+  options.reasons = std::move(reasons);
   return options;
 }
 
@@ -25,7 +27,9 @@ SlurmControlOptions WithMeanwhile(SlurmControlOptions options, std::function<boo
 SlurmRunner::SlurmRunner(SlurmClient& client, SlurmRunnerOptions options)
     : ClusterRunner(options.origin),
       options_(std::move(options)),
-      control_(client, WithMeanwhile(options_.control, [this] { return CarryOut(control_); })) {}
+      control_(client, With(
+                           options_.control, [this] { return CarryOut(control_); },
+                           [this] { return TakeReasons(); })) {}
 
 core::Result<std::unique_ptr<SlurmRunner>> SlurmRunner::Open(SlurmClient& client,
                                                              SlurmRunnerOptions options) {
@@ -71,6 +75,16 @@ std::vector<RunRequest> SlurmRunner::Recover() {
     }
     if (!Rest(Seconds(2))) return {};
   }
+}
+
+void SlurmRunner::ShowReason(std::int64_t job, const std::string& words) {
+  const platform::MutexLock lock(reasons_mutex_);
+  reasons_[job] = words;
+}
+
+std::map<std::int64_t, std::string> SlurmRunner::TakeReasons() {
+  const platform::MutexLock lock(reasons_mutex_);
+  return std::exchange(reasons_, {});
 }
 
 void SlurmRunner::Change(RunId id, const RunBounds& bounds) {

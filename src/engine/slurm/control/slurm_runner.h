@@ -3,12 +3,15 @@
 // for it but Recover.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/cluster_runner.h"
 #include "engine/slurm/control/slurm_control.h"
+#include "platform/mutex.h"
 
 namespace sharewell::engine {
 
@@ -27,14 +30,19 @@ class SlurmRunner final : public ClusterRunner {
   SlurmRunner& operator=(const SlurmRunner&) = delete;
 
   void Change(RunId id, const RunBounds& bounds) override;  // cores cannot be, and it says so
+  void ShowReason(std::int64_t job, const std::string& words) override;
   std::vector<RunRequest> Recover() override;
 
  private:
   SlurmRunner(SlurmClient& client, SlurmRunnerOptions options);
   void Work() override;
+  std::map<std::int64_t, std::string> TakeReasons();
 
   const SlurmRunnerOptions options_;
   SlurmControl control_;  // after Recover the thread's
+  // Why jobs wait, for the next look: many change at once, and none is urgent.
+  platform::Mutex reasons_mutex_;
+  std::map<std::int64_t, std::string> reasons_ SHAREWELL_GUARDED_BY(reasons_mutex_);
 };
 
 }  // namespace sharewell::engine

@@ -55,6 +55,11 @@ void SlurmTaken::EmitHostTaken() {
   host_taken_ = std::move(taken);
 }
 
+std::string SlurmTaken::HeldBy(const SlurmJob& job) const {
+  if (book_.options().private_jobs) return "another Slurm job has it";
+  return fmt::format("Slurm job {} of {} has it", job.id, job.user);
+}
+
 // As many as it has, of those that none of our runs counts as its own.
 void SlurmTaken::TakePlain(const SlurmJob& job, const SlurmNodeHere& here,
                            std::map<std::string, std::string>& taken) const {
@@ -65,9 +70,73 @@ void SlurmTaken::TakePlain(const SlurmJob& job, const SlurmNodeHere& here,
   int left = PlainGpusIn(job);
   for (auto gpu = here.node.gpus.rbegin(); gpu != here.node.gpus.rend() && left > 0; ++gpu) {
     if (ours.contains(gpu->uuid) || taken.contains(gpu->uuid)) continue;
-    taken[gpu->uuid] = fmt::format("Slurm job {} of {} has it", job.id, job.user);
+    taken[gpu->uuid] = HeldBy(job);
     --left;
   }
+}
+
+// Whose GPUs are nobody else's while it has its nodes.
+void SlurmTaken::TakeJob(const SlurmJob& job, std::map<std::string, std::string>& taken) const {
+  if (job.slots.empty() && job.held_slots.empty() && job.gres.find("gpu") == std::string::npos) {
+    return;
+  }
+  for (const std::string& node : job.nodes) {
+    const auto here = book_.nodes().find(node);
+    if (here == book_.nodes().end()) continue;
+    if (here->second.plain) {
+      TakePlain(job, here->second, taken);
+      continue;
+    }
+    const auto told = job.held_slots.find(node);
+    for (const core::GivenGpu& gpu : here->second.node.gpus) {
+      const std::string slot = gpu.uuid.substr(gpu.uuid.find('/') + 1);
+      const auto same = [&](const SlurmSlot& one) { return one.slot == slot; };
+      const bool named = job.gres.find("gpu:" + slot) != std::string::npos;
+      const bool any_named = job.gres.find("gpu:g") != std::string::npos;
+      bool has = std::any_of(job.slots.begin(), job.slots.end(), same) || named ||
+                 (job.slots.empty() && !any_named);
+      if (told != job.held_slots.end()) {
+        has = std::count(told->second.begin(), told->second.end(), slot) > 0;
+      }
+      if (has) taken[gpu.uuid] = HeldBy(job);
+    }
+  }
+}
+
+// Jobs of other partitions over the same nodes: their GPUs Slurm gives out without us. Each is read
+// once, when it has its nodes.
+core::Result<void> SlurmTaken::ReadElsewhere() {
+  constexpr std::size_t kMostRead = 200;  // the rest with the next look at the nodes
+  if (!nodes_.were_read_now()) return {};
+  const bool is_shared =
+      std::any_of(book_.nodes().begin(), book_.nodes().end(),
+                  [](const auto& one) { return one.second.slurm.partitions.size() > 1; });
+  if (!is_shared) {
+    elsewhere_.clear();
+    return {};
+  }
+  const auto lines = book_.client().QueueElsewhere();
+  RETURN_IF_ERROR(lines);
+  std::set<std::int64_t> there;
+  std::vector<std::int64_t> read;
+  std::vector<std::string> names;
+  for (const SlurmQueueLine& line : *lines) {
+    const bool is_here = std::any_of(line.nodes.begin(), line.nodes.end(), [&](const auto& node) {
+      return book_.nodes().contains(node);
+    });
+    if (!is_here || !there.insert(line.id).second) continue;
+    if (elsewhere_.contains(line.id) || read.size() == kMostRead) continue;
+    read.push_back(line.id);
+    names.push_back(fmt::format("{}", line.id));
+  }
+  std::erase_if(elsewhere_, [&](const auto& one) { return !there.contains(one.first); });
+  if (read.empty()) return {};
+  auto jobs = book_.client().Check(read, names);
+  RETURN_IF_ERROR(jobs);
+  for (SlurmJob& job : *jobs) {
+    if (there.contains(job.id)) elsewhere_[job.id] = std::move(job);
+  }
+  return {};
 }
 
 // GPUs of jobs that are not ours, and of nodes that take no new jobs while ours run on there.
@@ -84,33 +153,10 @@ std::map<std::string, std::string> SlurmTaken::GpusTaken() const {
   for (const auto& [id, known] : book_.jobs()) {
     if (!known.line || !known.job || book_.runs().contains(id) || !HasNodes(known.line->phase))
       continue;
-    const SlurmJob& job = *known.job;
     if (book_.options().dry_run && known.told) continue;
-    if (job.slots.empty() && job.held_slots.empty() && job.gres.find("gpu") == std::string::npos) {
-      continue;
-    }
-    for (const std::string& node : job.nodes) {
-      const auto here = book_.nodes().find(node);
-      if (here == book_.nodes().end()) continue;
-      if (here->second.plain) {
-        TakePlain(job, here->second, taken);
-        continue;
-      }
-      const auto told = job.held_slots.find(node);
-      for (const core::GivenGpu& gpu : here->second.node.gpus) {
-        const std::string slot = gpu.uuid.substr(gpu.uuid.find('/') + 1);
-        const auto same = [&](const SlurmSlot& one) { return one.slot == slot; };
-        const bool named = job.gres.find("gpu:" + slot) != std::string::npos;
-        const bool any_named = job.gres.find("gpu:g") != std::string::npos;
-        bool has = std::any_of(job.slots.begin(), job.slots.end(), same) || named ||
-                   (job.slots.empty() && !any_named);
-        if (told != job.held_slots.end()) {
-          has = std::count(told->second.begin(), told->second.end(), slot) > 0;
-        }
-        if (has) taken[gpu.uuid] = fmt::format("Slurm job {} of {} has it", id, job.user);
-      }
-    }
+    TakeJob(*known.job, taken);
   }
+  for (const auto& [id, job] : elsewhere_) TakeJob(job, taken);
   return taken;
 }
 

@@ -79,6 +79,18 @@ class CommandClient final : public SlurmClient {
     return ParseQueue(*text);
   }
 
+  Result<std::vector<SlurmQueueLine>> QueueElsewhere() override {
+    if (partition_.empty()) return std::vector<SlurmQueueLine>();
+    auto words = QueueCommand("");
+    words.emplace_back("--states=RUNNING,SUSPENDED,CONFIGURING,COMPLETING");
+    const auto text = Ask(words);
+    RETURN_IF_ERROR(text);
+    auto lines = ParseQueue(*text);
+    RETURN_IF_ERROR(lines);
+    std::erase_if(*lines, [&](const SlurmQueueLine& line) { return line.partition == partition_; });
+    return lines;
+  }
+
   // Many are read as the whole queue, in one go: 22.05 prints all of it whatever is asked.
   Result<std::vector<SlurmJob>> Jobs(const std::vector<std::int64_t>& ids) override {
     const bool all = ids.size() > kMostIdsAtOnce;

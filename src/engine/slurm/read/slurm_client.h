@@ -24,6 +24,10 @@ class SlurmClient {
  public:
   virtual ~SlurmClient() = default;
   virtual core::Result<std::vector<SlurmQueueLine>> Queue() = 0;  // those that are not over
+  // Of jobs that have nodes now, in other partitions than the client's.
+  virtual core::Result<std::vector<SlurmQueueLine>> QueueElsewhere() {
+    return std::vector<SlurmQueueLine>();
+  }
   // Of these those that Slurm has; no ids: all that it remembers, those that are over too.
   virtual core::Result<std::vector<SlurmJob>> Jobs(const std::vector<std::int64_t>& ids) = 0;
   // The same of a few, quicker where the queue is long: no other job is read. `names`: "17", or

@@ -13,6 +13,7 @@ namespace {
 
 // Stands in each of our files whose rules matter; counted up when older ones should be replaced.
 constexpr const char* kSiteRules = "sharewell-rules-2";
+constexpr const char* kPluginRules = "sharewell-rules-3";
 
 std::string_view TrimmedSite(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -195,9 +196,10 @@ class SiteChecker {
           fmt::format("user {} is not among SCHEDULERS: its releases would be refused",
                       site_.server_uid),
           fmt::format("add [{}] = true to SCHEDULERS in job_submit.lua", site_.server_uid));
-    } else if (site_.lua.find(kSiteRules) == std::string::npos) {
+    } else if (site_.lua.find(kPluginRules) == std::string::npos) {
       Add(SiteState::kWrong, "job_submit.lua",
-          "it is of an older version: users can give GPUs to jobs that it does not hold",
+          "it is of an older version: a job that no node could run waits for ever, and the server "
+          "may overwrite a comment",
           Install() + " writes the new one");
     } else {
       Good("job_submit.lua", "holds jobs for Sharewell");

@@ -189,18 +189,19 @@ class PartitionChecker {
 
   void CheckPrivacy() {
     const std::string data = SiteSettingOf(site_, "PrivateData");
-    if (!ListHasWord(data, "jobs")) return;
-    if (!site_.serves_slurm) {
+    const bool jobs = ListHasWord(data, "jobs");
+    if (!jobs && !ListHasWord(data, "usage")) return;
+    if (jobs && !site_.serves_slurm) {
       Add(SiteState::kWrong, "PrivateData",
           fmt::format("PrivateData={}: user {} sees no job but its own, and could place no other",
                       data, site_.server_uid),
           "run sharewell serve as root or as SlurmUser");
     } else {
       Add(SiteState::kNote, "PrivateData",
-          fmt::format("PrivateData={}: Slurm hides jobs from other users, Sharewell's server shows "
-                      "them to whoever reaches it on this machine",
+          fmt::format("PrivateData={}: the server hides what Slurm hides; root, its own account, "
+                      "its --admin-group and Slurm's operators see all",
                       data),
-          "sharewell serve --listen none --socket FILE, in a folder that only admins may enter");
+          "");
     }
   }
 

@@ -37,7 +37,7 @@ SlurmSite ReadySite() {
       "Prolog                  = /etc/slurm/sharewell-prolog\n"
       "Epilog                  = /etc/slurm/sharewell-epilog\n"
       "TaskProlog              = /etc/slurm/sharewell-task-prolog\n");
-  site.lua = "-- sharewell-rules-2\nlocal SCHEDULERS = { [0] = true }\n\"sharewell1 \"";
+  site.lua = "-- sharewell-rules-3\nlocal SCHEDULERS = { [0] = true }\n\"sharewell1 \"";
   site.prolog = site.epilog = site.task_prolog = "# Sharewell's";
   SlurmNode node;
   node.name = "n1";

@@ -114,7 +114,7 @@ install) ;;
 --clean)
   # After the restart: jobs that are still held go to plain Slurm, and our files go.
   if [ -x "$folder/sharewell-watchdog" ]; then "$folder/sharewell-watchdog" --now || true; fi
-  rm -f "$folder"/{sharewell-prolog,sharewell-epilog,sharewell-task-prolog,sharewell-watchdog,sharewell-slurm.conf,$lua}
+  rm -f "$folder"/{sharewell-prolog,sharewell-epilog,sharewell-task-prolog,sharewell-watchdog,sharewell-slurm.conf,sharewell-cli-filter.lua,$lua}
   exit 0
   ;;
 *)
@@ -240,6 +240,9 @@ std::string InstallScript(const SlurmSite& site, const SiteFiles& files,
                        has, options.folder, file);
   }
   out += LuaText(site, files, options);
+  out += FileText(options.folder + "/sharewell-cli-filter.lua", files.cli_filter,
+                  "For srun --gres=gpu:1 within jobs; nothing runs it yet (docs/slurm.md, Steps).",
+                  "644");
   out += FileText(options.folder + "/sharewell-prolog", files.prolog,
                   "On each node, as root, before a job.", "755");
   out += FileText(options.folder + "/sharewell-epilog", files.epilog,

@@ -15,7 +15,7 @@ namespace sharewell::engine {
 
 // The files of packaging/slurm, as they are shipped.
 struct SiteFiles {
-  std::string_view lua, prolog, epilog, task_prolog, watchdog;
+  std::string_view lua, cli_filter, prolog, epilog, task_prolog, watchdog;
 };
 
 std::string InstallScript(const SlurmSite& site, const SiteFiles& files,
