@@ -200,8 +200,10 @@ class Limits(ServeTest):
         for number in numbers[:3]:
             self.cluster.wait_job(number, "RUNNING")
         self.cluster.wait_until(lambda: "PerUser" in self.cluster.job(numbers[3])["Reason"], "the limit does not hold")
-        self.assertIn("gres/shard=50", self.cluster.job(numbers[0])["TRES"])
-        self.assertIn("billing=6", self.cluster.job(numbers[0])["TRES"])
+        job = self.cluster.job(numbers[0])
+        given = job.get("AllocTRES") or job["TRES"]  # 24.11, 22.05
+        self.assertIn("gres/shard=50", given)
+        self.assertIn("billing=6", given)
 
 
 if __name__ == "__main__":

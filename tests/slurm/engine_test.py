@@ -114,7 +114,7 @@ class Lives(ServeTest):
         self.told(number, "gpu=0,1,2,3")
 
     def test_cancelled_by_its_user_while_it_waits_and_while_it_runs(self):
-        waits = self.submit("--gpus=11")  # more than there are
+        waits = self.submit("--gpus=10")  # more than any model has
         self.serve()
         runs = self.submit("--gres=gpu:1")
         self.told(runs)
