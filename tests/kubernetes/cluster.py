@@ -45,6 +45,7 @@ USERS = {
     "admin": ("admin-token", "admin", ["system:masters"]),
     "scheduler": ("scheduler-token", ACCOUNT + "sharewell", ["system:serviceaccounts"]),
     "agent": ("agent-token", ACCOUNT + "sharewell-agent", ["system:serviceaccounts"]),
+    "webhook": ("webhook-token", ACCOUNT + "sharewell-webhook", ["system:serviceaccounts"]),
     "nobody": ("nobody-token", "nobody", []),
 }
 TOKENS = {token: (name, groups) for token, name, groups in USERS.values()}
@@ -370,7 +371,7 @@ class Cluster:
 # ---- manifests
 
 PLURALS = {"NetworkPolicy": "networkpolicies", "PriorityClass": "priorityclasses"}
-NOT_IN_A_NAMESPACE = {"Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "Node"}
+NOT_IN_A_NAMESPACE = {"Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "Node", "MutatingWebhookConfiguration"}
 
 
 def manifests(folder):

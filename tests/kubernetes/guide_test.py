@@ -2,6 +2,7 @@
 """docs/kubernetes.md as an admin follows it, against a real API server: every command and every YAML of its guide, from an empty cluster to two pods that
 share a GPU, and the way back out. kubectl is played: what the guide's few commands ask of the API server."""
 
+import json
 import os
 import pathlib
 import re
@@ -146,7 +147,8 @@ class Inject(unittest.TestCase):
             self.assertEqual(one["spec"].pop("schedulerName"), "sharewell")
             container = one["spec"]["containers"][0]
             self.assertEqual([entry["name"] for entry in container.pop("env")],
-                             ["NVIDIA_VISIBLE_DEVICES", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "SHAREWELL_PROGRESS"])
+                             ["NVIDIA_VISIBLE_DEVICES", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+                              "CUDA_MPS_CLIENT_PRIORITY", "SHAREWELL_PROGRESS"])
             self.assertEqual(container.pop("volumeMounts"), [{"name": "sharewell-steps", "mountPath": "/sharewell-steps"}])
             self.assertEqual(one["spec"].pop("volumes"), [{"name": "sharewell-steps", "emptyDir": {}}])
         self.assertEqual(after, before)
@@ -154,9 +156,20 @@ class Inject(unittest.TestCase):
         by_hand = [text for kind, text in BLOCKS if kind == "yaml"][1]
         self.assertEqual(self.inject(by_hand).stdout, by_hand)
 
+    def test_what_is_predicted_here_travels_with_the_pod(self):
+        pod = next(text for kind, text in BLOCKS if kind == "yaml")
+        done = self.inject(pod, "--model", str(MODEL))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for one in yaml.safe_load_all(done.stdout):
+            known = json.loads(one["metadata"]["annotations"][OURS + "known"])
+            self.assertEqual((known["v"], known["needs"]["source"], known["needs"]["batch"]), (1, "predicted", 8))
+            self.assertGreater(known["needs"]["gpu_memory_bytes"], 1e8)
+        self.assertEqual(self.inject(done.stdout, "--model", str(MODEL)).stdout, done.stdout, "a second time adds nothing")
+
     def test_errors(self):
         for text, args, words in (("a: [", (), "it is no YAML"), ("", (), "it has no pod"), ("kind: Pod\n", (), "no spec.containers"),
                                   ("kind: Pod\n", ("--scheduler-name", "a b"), "is no name of a scheduler"),
+                                  ("kind: Pod\nspec: {containers: [{name: a}]}", ("--model", "none.onnx"), "none.onnx: no such file"),
                                   ("kind: Pod\nspec: {schedulerName: x, containers: [{name: a}]}", (), "remove that line")):
             done = self.inject(text, *args)
             self.assertEqual((done.returncode, done.stdout), (2, ""), text)

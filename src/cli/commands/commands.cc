@@ -147,14 +147,21 @@ constexpr CommandEntry kCommands[] = {
      "sharewell slurm check --partition gpu --json\n"
      "sharewell slurm install --print --partition gpu > install.sh",
      NewSlurmCommand},
-    {kJobs, "kubernetes", "add to pods what they need, or tell a cluster which GPUs a node has",
+    {kJobs, "kubernetes", "add to pods what they need, by hand or as a webhook; publish GPUs",
      "inject reads pods as YAML or JSON from its input, or what has a pod template (Deployment,\n"
-     "Job, CronJob and the like), and prints them with spec.schedulerName and with the three\n"
-     "environment variables of every container that tell it its GPU, its share and its memory\n"
-     "limit. Nothing else is changed. publish-gpus reads this machine's GPUs and writes them into\n"
-     "the annotation sharewell.io/gpus of its node, where `sharewell serve --engine kubernetes`\n"
-     "reads them; run it again after GPUs were added or taken out. docs/kubernetes.md tells more.",
+     "Job, CronJob and the like), and prints them with spec.schedulerName and with the "
+     "environment\n"
+     "variables of every container that tell it its GPU, its share, its memory limit and its\n"
+     "priority there. Nothing else is changed. With --model what the pods need is predicted here,\n"
+     "for the batch, precision and GPU model that their annotations name. webhook does the same "
+     "in\n"
+     "the cluster to pods that ask by the label sharewell.io/share: \"true\"\n"
+     "(deploy/kubernetes/webhook). publish-gpus reads this machine's GPUs and writes them into "
+     "the\n"
+     "annotation sharewell.io/gpus of its node, where `sharewell serve --engine kubernetes` reads\n"
+     "them; run it again after GPUs were added or taken out. docs/kubernetes.md tells more.",
      "sharewell kubernetes inject < pod.yaml | kubectl apply -f -\n"
+     "sharewell kubernetes inject --model resnet50.onnx < pod.yaml\n"
      "sharewell kubernetes publish-gpus --print\n"
      "sharewell kubernetes publish-gpus --node n1 --kubeconfig ~/.kube/config",
      NewKubernetesCommand},

@@ -92,7 +92,7 @@ class FieldWriter {
     }
     if (!needs) return writer_.Null(KeyOf(field));
     writer_.Key(KeyOf(field));
-    WriteNeeds(writer_, *needs);
+    json::WriteNeeds(writer_, *needs);
   }
 
  private:

@@ -8,6 +8,8 @@
 
 namespace sharewell::cli {
 
-core::Result<ExitCode> InjectFromInput(const std::string& scheduler);
+// `model`: a model file, of which the pods' needs are predicted here and now, for the batch,
+// precision and GPU model that their annotations name; empty: nothing is predicted.
+core::Result<ExitCode> InjectFromInput(const std::string& scheduler, const std::string& model);
 
 }  // namespace sharewell::cli

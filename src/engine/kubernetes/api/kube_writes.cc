@@ -97,6 +97,8 @@ KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeC
               out.Object("annotations", [&] {
                 out.Field("sharewell.io/gpu-ids", fmt::format("{}", fmt::join(claim.gpus, ",")));
                 out.Field("sharewell.io/sm-share", fmt::format("{}", claim.sm_percent));
+                // Kernels of a guest go after those of its neighbours.
+                out.Field("sharewell.io/client-priority", claim.guest ? "1" : "0");
                 out.Field("sharewell.io/job", fmt::format("{}", claim.job));
                 out.Field("sharewell.io/attempt", fmt::format("{}", claim.attempt));
                 out.Field("sharewell.io/memory-limit", limit);

@@ -11,7 +11,9 @@
 
 #include "core/text/quoted.h"
 #include "engine/kubernetes/api/plain_yaml.h"
-#include "engine/kubernetes/pods/pod_words.h"
+#include "engine/kubernetes/pods/pod_additions.h"
+#include "engine/kubernetes/pods/pod_known.h"
+#include "json/writer.h"
 
 namespace sharewell::engine {
 
@@ -23,35 +25,6 @@ namespace {
 
 using YamlKind = PlainYaml::Kind;
 
-// One entry that a list of a pod gets: its name, and the rest of it as it stands in brackets.
-struct Entry {
-  std::string name, rest;
-};
-
-Entry FromAnnotation(const char* name, const char* annotation) {
-  const std::string path = fmt::format("metadata.annotations['sharewell.io/{}']", annotation);
-  return {name, fmt::format(R"("valueFrom": {{"fieldRef": {{"fieldPath": "{}"}}}})", path)};
-}
-
-const std::vector<Entry>& Variables() {
-  static const std::vector<Entry> kAll = {
-      FromAnnotation("NVIDIA_VISIBLE_DEVICES", "gpu-ids"),
-      FromAnnotation("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "sm-share"),
-      FromAnnotation("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "memory-limit"),
-      {"SHAREWELL_PROGRESS", R"("value": "/sharewell-steps/steps")"}};
-  return kAll;
-}
-// Where the pod's processes tell of their steps. The agent of the node finds it by this name.
-Entry StepsVolume() { return {"sharewell-steps", R"("emptyDir": {})"}; }
-Entry StepsMount() { return {"sharewell-steps", R"("mountPath": "/sharewell-steps")"}; }
-constexpr const char* kPath = "PYTHONPATH";
-// The watcher makes a file in it (docs/formats/watch-pipe.md).
-Entry WatchFolder() { return {"SHAREWELL_WATCH_PIPE", R"("value": "/sharewell-steps/")"}; }
-Entry WatcherPath() { return {kPath, fmt::format(R"("value": "{}")", kWatcherFolder)}; }
-Entry WatcherMount() {
-  return {std::string(kWatcherName), fmt::format(R"("mountPath": "{}")", kWatcherFolder)};
-}
-
 constexpr std::array<std::string_view, 6> kTemplates = {
     "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job"};
 
@@ -60,13 +33,9 @@ struct Insertion {
   std::string text;
 };
 
-// As it stands in brackets, also in JSON.
-std::string InBrackets(const Entry& entry) {
-  return fmt::format(R"({{"name": "{}", {}}})", entry.name, entry.rest);
-}
-std::string InBrackets(const std::vector<Entry>& entries) {
+std::string AllInBrackets(const std::vector<PodEntry>& entries) {
   std::vector<std::string> parts;
-  for (const Entry& one : entries) parts.push_back(InBrackets(one));
+  for (const PodEntry& one : entries) parts.push_back(InBrackets(one));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -79,10 +48,12 @@ bool IsNamespace(std::string_view name) {
 
 class Injector {
  public:
-  Injector(std::string_view text, std::string_view scheduler, const WatcherContents& watcher)
+  Injector(std::string_view text, std::string_view scheduler, const WatcherContents& watcher,
+           const KnownOf& known)
       : text_(text),
         scheduler_(scheduler),
         watcher_(watcher),
+        known_(known),
         line_end_(text.find("\r\n") == std::string_view::npos ? "\n" : "\r\n") {}
 
   // Of one document: all pods in it.
@@ -139,14 +110,16 @@ class Injector {
       return UsageError("a pod has no {}.containers; write at least one", path);
     }
     ++pods_;
-    const auto watch = CheckWords(pod.At("metadata").At("annotations"), where);
-    RETURN_IF_ERROR(watch);
-    if (*watch && !IsNamespace(space_)) {
+    const auto words = CheckWords(pod.At("metadata").At("annotations"), where);
+    RETURN_IF_ERROR(words);
+    const bool watch = words->watch;
+    if (watch && !IsNamespace(space_)) {
       return UsageError(
           "metadata.namespace {} is no name of a namespace; use small letters, digits and '-'",
           Quoted(space_));
     }
-    if (*watch) watched_.insert(space_);
+    if (watch) watched_.insert(space_);
+    if (known_ && words->gpus > 0) RETURN_IF_ERROR(AddKnown(pod, *words, where));
     const PlainYaml& named = spec.At("schedulerName");
     if (named.kind == YamlKind::kNull) {
       AddEntry(spec, fmt::format(R"("schedulerName": "{}")", scheduler_),
@@ -157,45 +130,83 @@ class Injector {
           "Sharewell",
           path, Quoted(named.text));
     }
-    std::vector<Entry> volumes = {StepsVolume()};
-    if (*watch) volumes.push_back({std::string(kWatcherName), WatcherVolume(watcher_)});
-    RETURN_IF_ERROR(AddMissing(spec, "volumes", volumes, path));
+    RETURN_IF_ERROR(AddMissing(spec, "volumes", PodVolumes(watch, watcher_), path));
     for (const char* list : {"initContainers", "containers"}) {
       for (const PlainYaml& container : spec.At(list).list) {
-        RETURN_IF_ERROR(TakeContainer(container, path + "." + list, *watch));
+        RETURN_IF_ERROR(TakeContainer(container, path + "." + list, watch));
       }
     }
     return {};
   }
 
-  // Whether it is to be watched.
-  static Result<bool> CheckWords(const PlainYaml& annotations, const std::string& where) {
+  static Result<PodWords> CheckWords(const PlainYaml& annotations, const std::string& where) {
     KubePod pod;
     for (std::size_t i = 0; i < annotations.keys.size(); ++i) {
       const std::string_view key = annotations.keys[i];
       if (!key.starts_with(kKubePrefix)) continue;
       pod.annotations.emplace(key.substr(kKubePrefix.size()), annotations.list[i].text);
     }
-    const PodWords words = ParsePodWords(pod);
-    const std::string& wrong = words.refusal.empty() ? words.problem : words.refusal;
-    if (wrong.empty()) return words.watch;
-    return UsageError("{}metadata.annotations of a pod: {}", where, wrong);
+    return CheckPodWords(std::move(pod), where);
+  }
+
+  // What is known of it, among its annotations.
+  Result<void> AddKnown(const PlainYaml& pod, const PodWords& words, const std::string& where) {
+    const auto text = known_(words);
+    RETURN_IF_ERROR(text);
+    const std::string key = std::string(kKubePrefix) + std::string(kKnownAnnotation);
+    const PlainYaml& metadata = pod.At("metadata");
+    const PlainYaml& annotations = metadata.At("annotations");
+    const PlainYaml& there = annotations.At(key);
+    if (there.kind != YamlKind::kNull) {
+      if (there.text == *text) return {};
+      return UsageError(
+          "a pod has {}metadata.annotations.{} of another prediction already; remove that line",
+          where, key);
+    }
+    std::string in_json;
+    json::Writer(in_json).Value(*text);
+    const std::string entry = fmt::format(R"("{}": {})", key, in_json);
+    const auto margin = [&](const PlainYaml& map, std::size_t more) {
+      return line_end_ + std::string(map.column + more, ' ');
+    };
+    const std::string line = fmt::format("{}: {}", key, InSingleQuotes(*text));
+    if (annotations.kind == YamlKind::kMap) {
+      AddEntry(annotations, entry, line);
+    } else if (metadata.kind == YamlKind::kMap) {
+      AddEntry(metadata, fmt::format(R"("annotations": {{{}}})", entry),
+               "annotations:" + margin(metadata, 2) + line);
+    } else {
+      AddEntry(pod, fmt::format(R"("metadata": {{"annotations": {{{}}}}})", entry),
+               "metadata:" + margin(pod, 2) + "annotations:" + margin(pod, 4) + line);
+    }
+    return {};
+  }
+
+  // As YAML has it: a quote is doubled, and all else stands for itself.
+  static std::string InSingleQuotes(std::string_view text) {
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
+    return out + "'";
   }
 
   Result<void> TakeContainer(const PlainYaml& container, const std::string& path, bool watch) {
     if (container.kind != YamlKind::kMap) return UsageError("{} has an entry that is no map", path);
     const std::string name = "container " + Quoted(container.TextAt("name"));
-    std::vector<Entry> variables = Variables(), mounts = {StepsMount()};
-    if (watch) {
-      for (const PlainYaml& one : container.At("env").list) {
-        if (one.TextAt("name") == kPath) RETURN_IF_ERROR(AddToPath(one, name));
+    for (const PlainYaml& one : container.At("env").list) {
+      if (const std::string why = WhyNotKept(GivenIn(one)); !why.empty()) {
+        return UsageError("{}: {}", name, why);
       }
-      variables.push_back(WatchFolder());
-      variables.push_back(WatcherPath());
-      mounts.push_back(WatcherMount());
+      if (watch && one.TextAt("name") == kPythonPath) RETURN_IF_ERROR(AddToPath(one, name));
     }
-    RETURN_IF_ERROR(AddMissing(container, "env", variables, name));
-    return AddMissing(container, "volumeMounts", mounts, name);
+    RETURN_IF_ERROR(AddMissing(container, "env", PodVariables(watch), name));
+    return AddMissing(container, "volumeMounts", PodMounts(watch), name);
+  }
+
+  static GivenVariable GivenIn(const PlainYaml& variable) {
+    GivenVariable given{variable.TextAt("name"), std::nullopt,
+                        variable.At("valueFrom").At("fieldRef").TextAt("fieldPath")};
+    if (variable.At("valueFrom").kind == YamlKind::kNull) given.value = variable.TextAt("value");
+    return given;
   }
 
   // The watcher's folder in front of a PYTHONPATH that stands there.
@@ -219,14 +230,14 @@ class Injector {
 
   // Those that the list of that name does not have yet; `owner`: whose list it is.
   Result<void> AddMissing(const PlainYaml& map, const std::string& list,
-                          const std::vector<Entry>& entries, const std::string& owner) {
+                          const std::vector<PodEntry>& entries, const std::string& owner) {
     const bool has = std::find(map.keys.begin(), map.keys.end(), list) != map.keys.end();
     const PlainYaml& there = map.At(list);
     if (has && there.kind != YamlKind::kList) {
       return UsageError("{}: {} is no list; remove that line", owner, list);
     }
-    std::vector<Entry> wanted;
-    for (const Entry& one : entries) {
+    std::vector<PodEntry> wanted;
+    for (const PodEntry& one : entries) {
       const auto is = [&](const PlainYaml& entry) { return entry.TextAt("name") == one.name; };
       if (std::none_of(there.list.begin(), there.list.end(), is)) wanted.push_back(one);
     }
@@ -248,10 +259,10 @@ class Injector {
     }
   }
 
-  std::string EntryLines(const std::vector<Entry>& entries, std::size_t column) const {
+  std::string EntryLines(const std::vector<PodEntry>& entries, std::size_t column) const {
     const std::string margin(column, ' ');
     std::string out;
-    for (const Entry& one : entries) {
+    for (const PodEntry& one : entries) {
       out += fmt::format("{0}- name: {1}{2}{0}  {3}{2}", margin, one.name, line_end_,
                          WithoutQuotes(one.rest));
     }
@@ -273,9 +284,10 @@ class Injector {
     return out += brackets;
   }
 
-  void AddToList(const PlainYaml& list, const std::vector<Entry>& entries) {
+  void AddToList(const PlainYaml& list, const std::vector<PodEntry>& entries) {
     if (list.in_brackets) {
-      insertions_.push_back({list.at + 1, InBrackets(entries) + (list.list.empty() ? "" : ", ")});
+      insertions_.push_back(
+          {list.at + 1, AllInBrackets(entries) + (list.list.empty() ? "" : ", ")});
       return;
     }
     // The first line has its margin already, and the entry that was the first needs one.
@@ -284,9 +296,10 @@ class Injector {
     insertions_.push_back({list.at, lines + std::string(list.column, ' ')});
   }
 
-  void AddList(const PlainYaml& map, const std::string& list, const std::vector<Entry>& entries) {
+  void AddList(const PlainYaml& map, const std::string& list,
+               const std::vector<PodEntry>& entries) {
     if (map.in_brackets) {
-      AddEntry(map, fmt::format(R"("{}": [{}])", list, InBrackets(entries)), "");
+      AddEntry(map, fmt::format(R"("{}": [{}])", list, AllInBrackets(entries)), "");
       return;
     }
     const std::string lines = list + ":" + line_end_ + EntryLines(entries, map.column + 2);
@@ -318,6 +331,7 @@ class Injector {
 
   const std::string_view text_, scheduler_;
   const WatcherContents& watcher_;
+  const KnownOf& known_;
   const std::string line_end_;
   std::vector<Insertion> insertions_;
   int pods_ = 0;
@@ -390,12 +404,12 @@ Result<std::string> WithMaps(const std::vector<std::string>& spaces, const Watch
 }  // namespace
 
 Result<std::string> InjectPods(std::string_view yaml, std::string_view scheduler,
-                               const WatcherContents& watcher) {
+                               const WatcherContents& watcher, const KnownOf& known) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (yaml.starts_with(kByteOrderMark)) yaml.remove_prefix(kByteOrderMark.size());
   const auto documents = ParsePlainYamls(yaml);
   RETURN_IF_ERROR(documents);
-  Injector injector(yaml, scheduler, watcher);
+  Injector injector(yaml, scheduler, watcher, known);
   for (const PlainYaml& document : *documents) RETURN_IF_ERROR(injector.Take(document));
   if (injector.pods() == 0) {
     return UsageError(
@@ -406,7 +420,7 @@ Result<std::string> InjectPods(std::string_view yaml, std::string_view scheduler
   // Whatever the text looks like: what comes out says all that went in, and needs nothing more.
   const auto again = ParsePlainYamls(out);
   if (again && IsWithin(*documents, *again)) {
-    Injector rest(out, scheduler, watcher);
+    Injector rest(out, scheduler, watcher, known);
     bool good = true;
     for (const PlainYaml& document : *again) good = good && rest.Take(document).has_value();
     if (good && rest.pods() == injector.pods() && rest.Apply() == out) {

@@ -7,20 +7,27 @@
 //
 // A pod with sharewell.io/watch gets the watcher too (pod_watcher.h): its volume, and its folder in
 // front of the PYTHONPATH of each container. The ConfigMap comes as a document before all others.
-// Pure.
+// `--model FILE` adds what the pod is predicted to need (pod_known.h), so that the model file need
+// not be in the cluster. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "core/result.h"
 #include "engine/kubernetes/pods/pod_watcher.h"
+#include "engine/kubernetes/pods/pod_words.h"
 
 namespace sharewell::engine {
 
-// Usage errors: it is no YAML, has no pod, names another scheduler, has an annotation that is not
-// understood, or cannot be changed by adding lines alone.
+// What stands in the annotation sharewell.io/known of a pod that says this.
+using KnownOf = std::function<core::Result<std::string>(const PodWords&)>;
+
+// `known`: empty: no pod gets that annotation. Usage errors: it is no YAML, has no pod, names
+// another scheduler, has an annotation that is not understood, or cannot be changed by adding lines
+// alone.
 core::Result<std::string> InjectPods(std::string_view yaml, std::string_view scheduler,
-                                     const WatcherContents& watcher);
+                                     const WatcherContents& watcher, const KnownOf& known = {});
 
 }  // namespace sharewell::engine

@@ -58,6 +58,9 @@ TEST(PodInject, APodGetsItsSchedulerAndEveryContainerItsVariablesAndAllElseStays
             "        - name: CUDA_MPS_PINNED_DEVICE_MEM_LIMIT\n"
             "          valueFrom: {fieldRef: {fieldPath: "
             "\"metadata.annotations['sharewell.io/memory-limit']\"}}\n"
+            "        - name: CUDA_MPS_CLIENT_PRIORITY\n"
+            "          valueFrom: {fieldRef: {fieldPath: "
+            "\"metadata.annotations['sharewell.io/client-priority']\"}}\n"
             "        - name: SHAREWELL_PROGRESS\n"
             "          value: \"/sharewell-steps/steps\"\n"
             "      volumeMounts:\n"
@@ -99,6 +102,47 @@ TEST(PodInject, WhatIsThereIsLeftAlone) {
   EXPECT_THAT(out, HasSubstr("value: none"));
   EXPECT_EQ(out.find("gpu-ids"), std::string::npos);
   EXPECT_THAT(out, HasSubstr("    - name: CUDA_MPS_PINNED_DEVICE_MEM_LIMIT\n"));
+}
+
+TEST(PodInject, K6WhatContradictsThePlacementIsRefused) {
+  const std::string pod = "kind: Pod\nspec:\n  containers:\n  - name: a\n    env:\n    - name: ";
+  EXPECT_THAT(Refusal(pod + "NVIDIA_VISIBLE_DEVICES\n      value: all\n"),
+              HasSubstr("container 'a': it sets NVIDIA_VISIBLE_DEVICES by hand"));
+  EXPECT_THAT(Refusal(pod + "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE\n      value: '50'\n"),
+              HasSubstr("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"));
+}
+
+TEST(PodInject, WhatIsKnownOfAPodStandsAmongItsAnnotations) {
+  const std::string known = R"({"v":1,"needs":{"from":"ann's"}})";
+  const auto inject = [&](const std::string& text) {
+    const auto out = InjectPods(text, "sharewell", kWatcher, [&](const PodWords& words) {
+      return words.batch == 3 ? core::Result<std::string>(core::FailedError("too large")) : known;
+    });
+    return out ? *out : "error: " + out.error().message;
+  };
+  const std::string spec = "spec:\n  containers: [{name: a}]\n";
+  const std::string line = "sharewell.io/known: '{\"v\":1,\"needs\":{\"from\":\"ann''s\"}}'\n";
+  EXPECT_THAT(inject("kind: Pod\n" + spec),
+              HasSubstr("metadata:\n  annotations:\n    " + line + "kind: Pod\n"));
+  EXPECT_THAT(inject("kind: Pod\nmetadata:\n  name: x\n" + spec),
+              HasSubstr("metadata:\n  annotations:\n    " + line + "  name: x\n"));
+  EXPECT_THAT(inject("kind: Pod\nmetadata:\n  annotations:\n    a: b\n" + spec),
+              HasSubstr("  annotations:\n    " + line + "    a: b\n"));
+  const std::string job = inject(
+      "{\"kind\": \"Job\", \"spec\": {\"template\": {\"spec\": {\"containers\": [{\"name\": "
+      "\"a\"}]}}}}");
+  EXPECT_THAT(job, HasSubstr(R"("template": {"metadata": {"annotations": {"sharewell.io/known")"));
+  EXPECT_EQ(inject(job), job);
+  EXPECT_THAT(inject("kind: Pod\nmetadata: {annotations: {sharewell.io/gpus: '0'}}\n" + spec),
+              Not(HasSubstr("known")))
+      << "it has no GPU";
+  const auto with = [&](const std::string& annotation) {
+    return "kind: Pod\nmetadata:\n  annotations:\n    sharewell.io/" + annotation + "\n" + spec;
+  };
+  EXPECT_THAT(inject(with("batch: 3")), HasSubstr("error: too large"));
+  EXPECT_THAT(inject(with("known: '{\"v\":1,\"needs\":{}}'")),
+              HasSubstr("of another prediction already"));
+  EXPECT_THAT(inject(with("known: x")), HasSubstr("inject --model FILE"));
 }
 
 TEST(PodInject, TemplatesOfWorkloadsAndListsOfThem) {

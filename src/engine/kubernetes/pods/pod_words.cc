@@ -22,9 +22,6 @@ constexpr int kMostPodGpus = 64;
 constexpr int kMostGroup = 1000;
 constexpr std::size_t kMostPodText = 256;
 
-// What a Binding writes, and nobody else.
-constexpr std::array<std::string_view, 5> kOfBinding = {"gpu-ids", "sm-share", "memory-limit",
-                                                        "job", "attempt"};
 constexpr std::array<std::string_view, 13> kOfUsers = {
     "batch", "exclusive", "gpu-memory",     "gpu-model", "gpus",    "max-slowdown", "may-evict",
     "model", "pod-group", "pod-group-size", "precision", "profile", "watch"};
@@ -189,6 +186,7 @@ ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
   foreign.submitted = pod.created;
   core::Submission& asked = foreign.asked;
   asked.name = words.group.empty() ? pod.name : words.group;
+  asked.project = pod.name_space;  // where there is one of that name
   asked.command = pod.command;
   // What it runs, as far as its manifest says.
   std::string script = "pod";

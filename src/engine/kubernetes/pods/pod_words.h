@@ -4,8 +4,10 @@
 // bounded, and it decides on nothing but the pod's own needs. Pure.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/job/submission.h"
@@ -13,6 +15,10 @@
 #include "engine/runner.h"
 
 namespace sharewell::engine {
+
+// What a Binding writes, and nobody else (kube_writes.h).
+inline constexpr std::array<std::string_view, 6> kOfBinding = {
+    "gpu-ids", "sm-share", "memory-limit", "client-priority", "job", "attempt"};
 
 struct PodWords {
   int gpus = 1;         // 0: a CPU-only pod

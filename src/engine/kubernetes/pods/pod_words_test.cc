@@ -70,7 +70,8 @@ TEST(PodWords, AModelIsANameAndNoPath) {
 }
 
 TEST(PodWords, WhatTheBindingWritesNobodyElseMay) {
-  for (const char* name : {"gpu-ids", "sm-share", "memory-limit", "job", "attempt"}) {
+  for (const char* name :
+       {"gpu-ids", "sm-share", "memory-limit", "client-priority", "job", "attempt"}) {
     EXPECT_THAT(ParsePodWords(PodWith({{name, "1"}})).refusal, HasSubstr(name));
   }
 }
@@ -185,6 +186,11 @@ TEST(KubeWrites, ABindingCarriesItsAnnotationsAndPreconditions) {
   EXPECT_THAT(BindRequest(pod, "n1", {17, 2, {"GPU-1"}, 40, 14000, 4, true, false}, "").body,
               HasSubstr(R"("sharewell.io/memory-limit":"")"))
       << "what is only expected is no limit";
+  EXPECT_THAT(request.body, HasSubstr(R"("sharewell.io/client-priority":"0")"));
+  KubeClaim guest{17, 2, {"GPU-1"}, 40, 14000, 4, true, true};
+  guest.guest = true;
+  EXPECT_THAT(BindRequest(pod, "n1", guest, "").body,
+              HasSubstr(R"("sharewell.io/client-priority":"1")"));
 }
 
 TEST(KubeWrites, ARightThatIsMissingIsNamed) {
