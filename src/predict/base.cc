@@ -10,6 +10,7 @@
 #include "predict/layout.h"
 #include "predict/operator_table.h"
 #include "predict/walk.h"
+#include "predict/way.h"
 
 namespace sharewell::predict {
 namespace {
@@ -17,6 +18,9 @@ namespace {
 using graph::Kind;
 
 constexpr double kChannelsLastWalk = 0.2;  // cuDNN's kernels, over those for channels outermost
+
+// Of a loop over the weights: its kernels are much shorter than those over lists of weights.
+constexpr double kUpdateOfOne = 0.34;
 
 // How much the operator table counts beside the rates, where it has nothing near and where it has.
 constexpr double kLeastTrust = 0.4, kMostTrust = 0.9;
@@ -78,8 +82,9 @@ void Add(Seconds& seconds, const StepWork& work, const StepWork::Op& op, const R
         op.seconds * (work.half ? of.half_table : of.full_table) + op.kernels * rates.table_kernel;
     const double all = All(rated);
     if (all > 0) factor = std::pow(told / all, op.trust);
-    seconds.tabulated += all * factor;
+    seconds.tabulated += all * factor * op.kernels_take;
   }
+  factor *= op.kernels_take;
   seconds.compute += rated.compute * factor;
   seconds.bandwidth += rated.bandwidth * factor;
   seconds.launch += rated.launch * factor;
@@ -92,7 +97,7 @@ Seconds RestOf(const StepWork& work, const Rates& rates) {
   seconds.launch += work.sum_kernels * sums.kernel;
   seconds.bandwidth += work.sum_bytes / (work.bandwidth * sums.half_bytes);
   seconds.bandwidth += work.update_bytes / (work.bandwidth * rates.update_bytes);
-  seconds.launch += work.update_kernels * rates.update_kernel;
+  seconds.launch += (work.update_kernels + work.update_ones * kUpdateOfOne) * rates.update_kernel;
   seconds.bandwidth += work.copy_bytes / rates.copy_bytes;
   seconds.bandwidth += work.loss_bytes / (work.bandwidth * rates.loss_bytes);
   seconds.launch += rates.gpu_step;
@@ -254,7 +259,7 @@ double PeakFlops(const core::GpuModel& gpu, graph::Precision precision) {
 void StepWork::Merge() {
   const auto key = [](const Op& op) {
     return std::tuple(op.of, op.tensor, op.sum, op.channels, op.flops, op.bytes, op.kernels,
-                      op.steps, op.seconds, op.trust, op.walk);
+                      op.steps, op.seconds, op.trust, op.walk, op.kernels_take);
   };
   std::sort(ops.begin(), ops.end(), [&](const Op& a, const Op& b) { return key(a) < key(b); });
   std::vector<Op> merged;
@@ -312,6 +317,11 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
   work.bandwidth = std::max(query.gpu->bandwidth.value, 1e9);
   const Roofline roofline = RooflineOf(*query.gpu);
   const std::vector<bool> last = ChannelsLast(*query.graph);
+  if (query.graph->told) {
+    work.compiled = query.graph->told->step.compiled.value_or(false);
+    work.checkpointing = query.graph->told->step.checkpointing.value_or(false);
+  }
+  const bool images_last = ImagesChannelsLast(*query.graph);
   graph::Work backward;
   // Most networks repeat their layers, and to ask the table is most of the work here.
   std::map<std::pair<OperatorShape, bool>, std::optional<OperatorTable::Told>> told;
@@ -326,9 +336,13 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
     const OpClass of = ClassOf(*query.graph, op);
     if (of == OpClass::kNone) continue;
     work.ops.push_back(WorkOf(query, op, cost.ops[i], of));
-    const bool other_kernels =
-        of == OpClass::kDepthwise && !op.inputs.empty() && op.inputs[0] != graph::kAbsent &&
-        (last[static_cast<std::size_t>(op.inputs[0])] || (op.told && op.told->channels_last));
+    const bool channels_last = WrittenChannelsLast(*query.graph, op, images_last, work.compiled);
+    work.ops.back().kernels_take =
+        KernelsTake(*query.graph, op, of, query.run.precision, channels_last, work.compiled);
+    const bool other_kernels = of == OpClass::kDepthwise && !op.inputs.empty() &&
+                               op.inputs[0] != graph::kAbsent &&
+                               (last[static_cast<std::size_t>(op.inputs[0])] || channels_last ||
+                                (op.told && op.told->channels_last));
     if (other_kernels) {
       for (double& walk : work.ops.back().walk) walk *= kChannelsLastWalk;
     }
@@ -354,7 +368,11 @@ StepWork StepWorkOf(const Query& query, const graph::Cost& cost) {
   work.update_bytes = cost.update.bytes;
   work.update_kernels = cost.update.kernels;
   work.told = query.graph->told.has_value();
-  if (work.told) work.pointwise += cost.update.calls;  // one weight after the other
+  if (work.told) {
+    work.pointwise += cost.update.calls;  // one weight after the other
+    work.update_ones = std::min(cost.update.calls, work.update_kernels);
+    work.update_kernels -= work.update_ones;
+  }
   work.copy_bytes = cost.input_bytes;
   // The loss is computed in full precision: log-softmax and its gradient, or the like.
   if (query.run.training) work.loss_bytes = cost.output_elements * (work.half ? 24 : 16);

@@ -69,14 +69,17 @@ struct StepWork {
     double seconds = 0;            // forward and backward by the operator table; 0: it has none
     double trust = 0;              // in that, beside what the rates say
     std::array<double, 2> walk{};  // Walk() of forward and backward
+    double kernels_take = 1;       // over what the rates are of, as the loop is written
   };
   std::vector<Op> ops;  // those with kernels
   bool half = false, tensor_units = false;
-  bool told = false;                          // what the host does is told, call by call
-  double peak = 0, plain = 0, bandwidth = 0;  // FLOP/s on matrix units, on plain cores; bytes/s
+  bool told = false;                             // what the host does is told, call by call
+  bool compiled = false, checkpointing = false;  // as the told loop is
+  double peak = 0, plain = 0, bandwidth = 0;     // FLOP/s on matrix units, on plain cores; bytes/s
   // Gradients that several readers send back are added up, operator by operator of their own.
   double sum_bytes = 0, sum_kernels = 0;
   double update_bytes = 0, update_kernels = 0;
+  double update_ones = 0;  // kernels of an optimizer that goes from weight to weight
   // What the host does: calls by kind.
   double forward = 0, pointwise = 0, backward = 0, view_calls = 0, casts = 0, convs = 0, norms = 0,
          recurrent_steps = 0, weights = 0;

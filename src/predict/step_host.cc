@@ -23,15 +23,26 @@ constexpr HostFactors kOfToldCalls{.forward = 0.84,
                                    .step = 1.25,
                                    .weight = 1.92};
 
+// A compiled loop's told calls are those of its graph: the host starts the kernels that became of
+// them, from compiled code.
+constexpr double kCompiledCalls = 0.5;
+
+// Checkpointing runs Python's forward pass again, and a hook for every tensor that is kept: steps
+// that wait for the host last 1.7 to 2.2 times as long (data/h200/ways.csv).
+constexpr double kCheckpointedCalls = 1.8;
+
 }  // namespace
 
 double StepWork::Host(const Rates& rates) const {
   const HostFactors& of = told ? kOfToldCalls : kOfGraph;
-  return ((forward + pointwise * rates.host_pointwise) * rates.host_forward * of.forward +
-          backward * rates.host_backward * of.backward + view_calls * rates.host_view * of.view +
-          casts * rates.host_cast + convs * rates.host_conv * of.conv +
-          norms * rates.host_norm * of.norm + recurrent_steps * rates.host_recurrent_step +
-          rates.host_step * of.step + weights * rates.host_weight * of.weight) *
+  const double calls =
+      (forward + pointwise * rates.host_pointwise) * rates.host_forward * of.forward +
+      backward * rates.host_backward * of.backward + view_calls * rates.host_view * of.view +
+      casts * rates.host_cast + convs * rates.host_conv * of.conv +
+      norms * rates.host_norm * of.norm;
+  return (calls * (compiled ? kCompiledCalls : 1) * (checkpointing ? kCheckpointedCalls : 1) +
+          recurrent_steps * rates.host_recurrent_step + rates.host_step * of.step +
+          weights * rates.host_weight * of.weight) *
          host_time;
 }
 

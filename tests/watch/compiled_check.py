@@ -166,7 +166,7 @@ def differs(name, device, folder):
         per_pass = {run: sum(o['count'] for o in step['operators'] if o['pass'] == run and 'mm' in o['op']) for run in ('forward', 'backward')}
         print('   ', {k: v for k, v in step.items() if k not in ('operators',)}, len(step['operators']), 'operators', per_pass)
         if operators:
-            many = {'many blocks': 7}.get(name, 2)
+            many = {'many blocks': 6}.get(name, 2)    # its last layer is not compiled, and so not listed
             if per_pass['forward'] != many or not 2 * many - 1 <= per_pass['backward'] <= 2 * many:
                 found.append('matrix products: {}'.format(per_pass))
             if not any(o['pass'] == 'update' for o in step['operators']):

@@ -103,7 +103,7 @@ class Job:
                 os.environ.update(MPS)
             threads = torch.get_num_threads()
             torch.set_num_threads(1)                       # another one is being measured
-            self.built = workloads.build(self.w[0], self.w[1], self.w[3])
+            self.built = self.build()
             torch.set_num_threads(threads)
             self.start.wait()
             self.before_training()
@@ -120,12 +120,18 @@ class Job:
                     with self.mark.get_lock():
                         self.mark[0], self.mark[1] = self.steps.value, time.monotonic()
 
-            workloads.train(self.w[0], self.w[1], self.w[2], self.w[3], tell, self.between_steps, self.w[4], self.built)
+            self.train(tell)
         except BaseException as e:
             self.error.value = (repr(e)[:250] + ' ' + ' | '.join(traceback.format_exc().strip().splitlines()[-3:]))[:480].encode('ascii', 'replace')
             self.params.value = -1
             self.steady.set()
         os._exit(1)
+
+    def build(self):
+        return workloads.build(self.w[0], self.w[1], self.w[3])
+
+    def train(self, tell):
+        workloads.train(self.w[0], self.w[1], self.w[2], self.w[3], tell, self.between_steps, self.w[4], self.built)
 
     def before_training(self):
         pass

@@ -1,6 +1,7 @@
 """Small real training loops, one per workload name, to measure a GPU with. The models and their data are those of zoo/.
 
-A workload is (name, batch, precision, workers, optimizer). `build` makes the model and its loader on the CPU; `train` runs the loop
+A workload is (name, batch, precision, workers, optimizer); a name may end in the way the loop is written, as in "tv:resnet50@224#compile" (written.py; the
+optimizer is AdamW then). `build` makes the model and its loader on the CPU; `train` runs the loop
 until it is told to stop. Nothing here knows how it is measured. README.md lists the names.
 """
 import pathlib
@@ -12,11 +13,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'zoo'))
 
 import common  # noqa: E402
 from common import Task, make_optimizer  # noqa: E402, F401
+import written  # noqa: E402
 from families import FAMILIES, task  # noqa: E402, F401
 
 
 def build(name, batch, workers):
+    name, _, way = name.partition('#')
     t = task(name, batch)
+    if way:
+        t = written.change(t, way)
     t.loader = common.make_loader(t.data, batch, workers)
     return t
 
@@ -26,11 +31,13 @@ def train(name, batch, precision, workers, tell, stop, optimizer='sgd', built=No
     after each step. `built` is what `build` gave, where it was called ahead."""
     t = built or build(name, batch, workers)
     params = sum(p.numel() for p in t.model.parameters())
-    for done in common.steps(t, precision, optimizer, 'cuda'):
-        if done == 8:
+    way = name.partition('#')[2]
+    warm = 12 if way else 8  # three optimizer steps of a loop that accumulates: the second is told
+    for done in written.steps(t, way, precision) if way else common.steps(t, precision, optimizer, 'cuda'):
+        if done == warm:
             torch.cuda.synchronize()
             tell('steady', params, True)
-        if done > 8:
+        if done > warm:
             tell('step', torch.cuda.max_memory_reserved(), done % 2 == 0)
             if stop():
                 break
