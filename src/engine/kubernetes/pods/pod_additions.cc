@@ -12,14 +12,12 @@
 namespace sharewell::engine {
 namespace {
 
-constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
-
 // What a binding's annotations become in the containers.
 struct BoundVariable {
   std::string_view name, annotation;
 };
 constexpr std::array<BoundVariable, 4> kBoundVariables = {
-    BoundVariable{kVisibleDevices, "gpu-ids"},
+    BoundVariable{kKubeGpuVariable, "gpu-ids"},
     {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "sm-share"},
     {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "memory-limit"},
     {"CUDA_MPS_CLIENT_PRIORITY", "client-priority"}};
@@ -69,7 +67,7 @@ std::string WhyNotKept(const GivenVariable& given) {
                                   [&](const BoundVariable& one) { return one.name == given.name; });
   if (bound == kBoundVariables.end() || given.field_path == FieldPath(bound->annotation)) return {};
   // A container that is to see no GPU goes around nothing.
-  const bool none = given.name == kVisibleDevices && given.value &&
+  const bool none = given.name == kKubeGpuVariable && given.value &&
                     (*given.value == "none" || *given.value == "void");
   if (none) return {};
   return fmt::format(
