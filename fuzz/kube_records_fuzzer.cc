@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (ShapeOf(*pod).empty()) __builtin_trap();
     std::string problem;
     (void)KnownNeeds(*pod, problem);
-    (void)WaitsRequest(*pod, 1, job.remark, problem, 0);
+    (void)WaitsRequest(*pod, {1, job.remark, problem, 5}, 0);
   }
   if (const auto claims = ParseKubeClaims(text)) {
     const auto again = ParseKubeClaims(FormatKubeClaims(*claims));

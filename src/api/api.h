@@ -39,6 +39,12 @@ struct LogPiece {
   std::int64_t begin = 0;  // offset of its first byte in all that was written
 };
 
+struct LogPart {
+  std::string bytes;
+  std::int64_t next = 0;  // offset behind them
+  bool all = false;       // nothing lies behind them now
+};
+
 // A file of the dashboard. All of it outlives the Api.
 struct PageFile {
   std::string_view name;        // app.js: /dashboard/app.js; index.html: /
@@ -103,6 +109,11 @@ struct Studies {
   std::function<core::Result<std::vector<LogPiece>>(std::int64_t number, std::uint32_t uid,
                                                     bool errors)>
       log_file;
+  // Instead of `log_file` where another machine has it, as ReadLog gives it: it may take some
+  // seconds, on the thread for what is long. An error: it cannot be read, and what to do.
+  std::function<core::Result<LogPart>(const core::JobRecord& job, bool errors, std::int64_t offset,
+                                      std::size_t most)>
+      remote_log;
   // GET /jobs/{number}/step: what the watcher inside of it told, as it did; an error: it did not,
   // or it is not kept any more. On the reading thread.
   std::function<core::Result<std::string>(const core::JobRecord& job)> step;

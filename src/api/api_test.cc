@@ -29,7 +29,7 @@ using ::testing::StartsWith;
 
 class ApiTest : public ::testing::Test {
  protected:
-  explicit ApiTest(const Privacy& privacy = {}) {
+  explicit ApiTest(const Privacy& privacy = {}, bool remote_logs = false) {
     auto server = http::HttpServer::Listen(
         std::vector<http::ListenAddress>{http::ListenAddress{},
                                          {.kind = http::ListenKind::kUnix, .path = socket_}},
@@ -80,6 +80,13 @@ class ApiTest : public ::testing::Test {
       if (logs_gone_) return core::FailedError("they went after 30 days");
       return std::vector<LogPiece>{{folder_.Path(errors ? "err" : "out"), 100}};
     };
+    if (remote_logs) {
+      studies.remote_log = [](const auto& job, bool errors, std::int64_t offset,
+                              std::size_t most) -> core::Result<LogPart> {
+        if (offset == 99) return core::FailedError("Kubernetes does not answer");
+        return LogPart{fmt::format("{} {} {} {}", job.number, errors, offset, most), 30, true};
+      };
+    }
     api_ = std::make_unique<Api>(
         *server_, service_, [this] { return store_.Open(); }, std::move(studies),
         ApiOptions{.access = {folder_.Path("tokens"), {}, ::getuid()},
@@ -133,6 +140,11 @@ class ApiTest : public ::testing::Test {
     }
     return holds();
   }
+};
+
+class RemoteLogsApiTest : public ApiTest {
+ protected:
+  RemoteLogsApiTest() : ApiTest({}, true) {}
 };
 
 class PrivateApiTest : public ApiTest {
@@ -537,6 +549,31 @@ TEST_F(ApiTest, LogsByOffset) {
   EXPECT_EQ(ReadLog(two, 8, 5)->bytes, "89012");
   EXPECT_EQ(ReadLog(two, -100, 5)->bytes, "01234");
   EXPECT_TRUE(ReadLog(two, 1000, 5)->all);
+}
+
+TEST_F(ApiTest, MetricsSayWhenAJobThatWaitsShouldStart) {
+  Ask("POST /api/v1/jobs", R"({"command":["a"]})");
+  core::JobRecord waits = *service_.board().Find(1);
+  waits.phase = core::Phase::kWaiting;
+  service_.jobs.Put(waits);
+  EXPECT_THAT(Ask("GET /metrics"),
+              HasSubstr("sharewell_job_expected_start_timestamp_seconds{job=\"1\"} "
+                        "1700000000.005\n"));
+}
+
+TEST_F(RemoteLogsApiTest, K11_LogsThatAnotherMachineHas) {
+  Ask("POST /api/v1/jobs", R"({"command":["a"]})");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?offset=7&most=8"),
+              AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("X-Next-Offset: 30"),
+                    HasSubstr("X-Ended: 0"), testing::EndsWith("\r\n\r\n1 false 7 8")));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?stream=err"),
+              testing::EndsWith("\r\n\r\n1 true 0 65536"));
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs?offset=99"),
+              AllOf(StartsWith("HTTP/1.1 500 "), HasSubstr("Kubernetes does not answer")));
+  EXPECT_THAT(Tcp("GET /api/v1/jobs/1/logs", token_), StartsWith("HTTP/1.1 403 "))
+      << "the job is another user's";
+  Ask("POST /api/v1/jobs/1/cancel");
+  EXPECT_THAT(Ask("GET /api/v1/jobs/1/logs"), HasSubstr("X-Ended: 1"));
 }
 
 TEST_F(ApiTest, EventsGoOnWhereTheyBrokeOff) {

@@ -88,6 +88,11 @@ void ExpectedStarts::FindAnew() {
   took_ = InSeconds(end - begin);
 }
 
+Starts ExpectedStarts::All() const {
+  const platform::MutexLock lock(mutex_);
+  return found_ && InSeconds(Clock::now() - *found_) <= options_.oldest ? starts_ : Starts();
+}
+
 std::optional<core::UnixMillis> ExpectedStarts::Of(std::int64_t number) const {
   const platform::MutexLock lock(mutex_);
   if (!found_ || InSeconds(Clock::now() - *found_) > options_.oldest) return std::nullopt;

@@ -42,6 +42,7 @@ class ExpectedStarts {
   // Stop it may never be called.
   void WhenKnown(std::function<void()> then);
   std::optional<core::UnixMillis> Of(std::int64_t number) const;
+  Starts All() const;
   void Stop();  // what is under way is done
 
  private:

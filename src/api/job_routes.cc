@@ -415,9 +415,8 @@ void ApiImpl::AddJobRoutes() {
   });
   show("/why", [this](const http::HttpRequest&, const Who& who, const JobPtr& job,
                       const http::Responder& to) { ShowWhy(*this, who, job, to); });
-  show("/logs",
-       [this](const http::HttpRequest& request, const Who& who, const JobPtr& job,
-              const http::Responder& to) { to.Answer(ShowLog(*this, request, who, *job)); });
+  show("/logs", [this](const http::HttpRequest& request, const Who& who, const JobPtr& job,
+                       const http::Responder& to) { ShowLog(*this, request, who, job, to); });
   show("/step", [this](const http::HttpRequest&, const Who& who, const JobPtr& job,
                        const http::Responder& to) { to.Answer(ShowStep(*this, who, *job)); });
   show("/terminal",

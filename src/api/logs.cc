@@ -80,36 +80,68 @@ core::Result<LogPart> ReadLog(const std::vector<LogPiece>& pieces, std::int64_t 
   return part;
 }
 
-http::HttpResponse ShowLog(const ApiImpl& api, const http::HttpRequest& request,
-                           const std::optional<core::Account>& who, const core::JobRecord& job) {
-  if (const auto may = Access::Touch(who, core::OwnerUid(job)); !may)
-    return RefusalAnswer(may.error());
-  if (!api.studies.log_file) return Problem(501, "this server keeps no logs");
+namespace {
+
+http::HttpResponse LogAnswer(LogPart part, const core::JobRecord& job) {
+  const bool ended = part.all && core::IsOver(job.phase);
+  const std::int64_t first = part.next - static_cast<std::int64_t>(part.bytes.size());
+  return {200,
+          "text/plain",
+          std::move(part.bytes),
+          {{"X-First-Offset", std::to_string(first)},
+           {"X-Next-Offset", std::to_string(part.next)},
+           {"X-Ended", ended ? "1" : "0"}}};
+}
+
+// The piece of a log that is asked for.
+struct LogAsked {
+  bool errors = false;
+  std::int64_t offset = 0;
+  std::size_t most = 0;
+};
+
+core::Result<LogAsked> ReadLogAsked(const http::HttpRequest& request) {
   const Query query = http::ParseQuery(request.query);
   const std::string stream = QueryValue(query, "stream");
   if (!stream.empty() && stream != "out" && stream != "err") {
-    return Problem(400, fmt::format("stream: {} is not a stream; the streams are out and err",
-                                    core::Quoted(stream)));
+    return core::UsageError("stream: {} is not a stream; the streams are out and err",
+                            core::Quoted(stream));
   }
   const auto offset = QueryNumber(query, "offset", -INT64_MAX, INT64_MAX);
-  if (!offset) return Problem(400, offset.error().message);
+  RETURN_IF_ERROR(offset);
   const auto most = QueryNumber(query, "most", 1, kMostLog);
-  if (!most) return Problem(400, most.error().message);
-  const auto pieces = api.studies.log_file(job.number, job.user.uid, stream == "err");
+  RETURN_IF_ERROR(most);
+  return LogAsked{stream == "err", offset->value_or(0),
+                  static_cast<std::size_t>(most->value_or(kUsualLog))};
+}
+
+http::HttpResponse LogOfFiles(const ApiImpl& api, const core::JobRecord& job,
+                              const LogAsked& asked) {
+  const auto pieces = api.studies.log_file(job.number, job.user.uid, asked.errors);
   if (!pieces && job.started && core::IsOver(job.phase)) {
     return Problem(410, pieces.error().message);
   }
-  auto part = ReadLog(pieces.value_or(std::vector<LogPiece>()), offset->value_or(0),
-                      static_cast<std::size_t>(most->value_or(kUsualLog)));
+  auto part = ReadLog(pieces.value_or(std::vector<LogPiece>()), asked.offset, asked.most);
   if (!part) return Problem(500, part.error().message);
-  const bool ended = part->all && core::IsOver(job.phase);
-  const std::int64_t first = part->next - static_cast<std::int64_t>(part->bytes.size());
-  return {200,
-          "text/plain",
-          std::move(part->bytes),
-          {{"X-First-Offset", std::to_string(first)},
-           {"X-Next-Offset", std::to_string(part->next)},
-           {"X-Ended", ended ? "1" : "0"}}};
+  return LogAnswer(std::move(*part), job);
+}
+
+}  // namespace
+
+void ShowLog(ApiImpl& api, const http::HttpRequest& request,
+             const std::optional<core::Account>& who, const control::JobPtr& job,
+             const http::Responder& responder) {
+  if (const auto may = Access::Touch(who, core::OwnerUid(*job)); !may)
+    return responder.Answer(RefusalAnswer(may.error()));
+  if (!api.studies.log_file && !api.studies.remote_log)
+    return responder.Answer(Problem(501, "this server keeps no logs"));
+  const auto asked = ReadLogAsked(request);
+  if (!asked) return responder.Answer(Problem(400, asked.error().message));
+  if (!api.studies.remote_log) return responder.Answer(LogOfFiles(api, *job, *asked));
+  api.InBulk(*who, responder, [&api, job, asked = *asked, responder] {
+    auto part = api.studies.remote_log(*job, asked.errors, asked.offset, asked.most);
+    responder.Answer(part ? LogAnswer(std::move(*part), *job) : Problem(500, part.error().message));
+  });
 }
 
 }  // namespace sharewell::api

@@ -12,12 +12,6 @@
 
 namespace sharewell::api {
 
-struct LogPart {
-  std::string bytes;
-  std::int64_t next = 0;  // offset behind them
-  bool all = false;       // nothing lies behind them now
-};
-
 // From `offset` on (below 0: so many from the end), at most `most`. What lies before the first
 // piece is gone: it begins with that. A piece that is no plain file of its own (a link, a pipe, a
 // file with a second name) is not read: whoever owns the folder must not make us read others'.
@@ -25,7 +19,8 @@ core::Result<LogPart> ReadLog(const std::vector<LogPiece>& pieces, std::int64_t 
                               std::size_t most);
 
 // GET /jobs/{number}/logs, of the job as it is now: the reading thread.
-http::HttpResponse ShowLog(const ApiImpl& api, const http::HttpRequest& request,
-                           const std::optional<core::Account>& who, const core::JobRecord& job);
+void ShowLog(ApiImpl& api, const http::HttpRequest& request,
+             const std::optional<core::Account>& who, const control::JobPtr& job,
+             const http::Responder& responder);
 
 }  // namespace sharewell::api

@@ -183,6 +183,17 @@ std::string ServerFigures(const ServiceView& view, std::map<core::Phase, std::si
   return std::move(page).Take();
 }
 
+std::string StartFigures(const Starts& starts) {
+  if (starts.empty()) return {};
+  Figures page;
+  page.Family("job_expected_start_timestamp_seconds", "gauge",
+              "When a job that waits should start; left out where nobody knows.");
+  for (const auto& [job, start] : starts) {
+    page.Sample(fmt::format("{{job=\"{}\"}}", job), static_cast<double>(start) / 1e3);
+  }
+  return std::move(page).Take();
+}
+
 }  // namespace
 
 void ApiImpl::AddMachineRoutes() {
@@ -206,10 +217,20 @@ void ApiImpl::AddMachineRoutes() {
        [this](const http::HttpRequest&, const Who& who) { return AllGpus(*this, who); });
   Read("/api/v1/nodes",
        [this](const http::HttpRequest&, const Who&) { return Node(service.View(), studies); });
-  Read("/metrics", [this](const http::HttpRequest&, const Who&) {
-    std::string page = ServerFigures(service.View(), service.board().Counts(), server.Figures());
-    if (studies.exposition) page += studies.exposition();
-    return http::HttpResponse{200, std::string(kExpositionType), std::move(page), {}};
+  ReadThen("/metrics", [this](const http::HttpRequest&, const Who&,
+                              const http::Responder& responder) {
+    const auto answer = [this, responder](const Starts& starts_now) {
+      std::string page = ServerFigures(service.View(), service.board().Counts(), server.Figures());
+      page += StartFigures(starts_now);
+      if (studies.exposition) page += studies.exposition();
+      responder.Answer({200, std::string(kExpositionType), std::move(page), {}});
+    };
+    // Where users do not see each other's jobs, nobody learns their numbers here.
+    if (options.privacy.jobs || service.board().Counts()[core::Phase::kWaiting] == 0) {
+      return answer({});
+    }
+    starts.WhenKnown(
+        [this, answer, responder] { Later(responder, [this, answer] { answer(starts.All()); }); });
   });
   Read("/healthz", [this](const http::HttpRequest&, const Who&) {
     const std::string problem = control::ProblemOf(service.View());

@@ -8,7 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+
+#include "core/metric.h"
 
 namespace sharewell::engine {
 
@@ -25,6 +28,9 @@ class ForeignQueue {
   // Why that job has to leave its place, likewise. `evicted`: how often it had to so far because of
   // what it or its neighbours did to each other; else another job, or an admin, has its place.
   virtual void ShowLeaving(std::int64_t /*job*/, int /*evicted*/, const std::string& /*words*/) {}
+  // When jobs that wait there should start, all that is known now, in place of what was said
+  // before: where the manager shows that to its users. Any thread.
+  virtual void ShowStarts(const std::map<std::int64_t, core::UnixMillis>& /*starts*/) {}
   // What keeps the manager from being read or told, in words with what to do; empty: nothing. A
   // RunnerNote makes a turn when it changes.
   virtual std::string Problem() = 0;

@@ -8,6 +8,7 @@
 //   Open        once there are stores and a learner: whoever else is at work there is found first
 //               (lock, lease), then what it has and what runs; it runs nothing yet
 //   Watch       once there is somewhere to write what is seen
+//   TellStarts  once the service is made, which need not have begun
 //   Stop        once the service has stopped, before the learner and the writer go: it uses them
 //               no more, and the face's watch is gone; wherever a start has failed too
 // It is destroyed after whatever has its face, before the stores: first the runner, then what that
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "api/access/privacy.h"
+#include "api/api.h"
 #include "catalogue/gpu_catalogue.h"
 #include "control/service/service.h"
 #include "core/result.h"
@@ -53,8 +55,10 @@ struct BackendFace {
   bool keeps_sm_shares = true;
   bool measure_host = false;  // nobody has measured yet what this machine's memory moves
   std::function<core::Result<void>()> check_images = {};  // empty: nothing to check
-  std::string no_submissions = {};                        // why; empty: jobs may be submitted
-  api::Privacy privacy = {};                              // whom the cluster lets see whose jobs
+  // Where the cluster's manager has the logs of jobs (api::Studies); empty: it is not asked.
+  decltype(api::Studies::remote_log) remote_log = {};
+  std::string no_submissions = {};  // why; empty: jobs may be submitted
+  api::Privacy privacy = {};        // whom the cluster lets see whose jobs
   // For people: what is to be said of it first, and what is served ("2 GPUs").
   std::vector<std::string> greeting = {};
   std::string serves = {};
@@ -80,6 +84,9 @@ class Backend {
   virtual core::Result<void> Open(const BackendNeeds& needs) = 0;
   // `look`: whom the watch tells, on its own thread. In a cluster agents on the nodes watch.
   virtual void Watch(JobWatchOptions look) = 0;
+  // `find`: when the jobs that wait should start; it may be asked until Stop, on any thread. Where
+  // the cluster's manager shows that to its users.
+  virtual void TellStarts(decltype(api::Studies::starts) /*find*/) {}
   virtual void Stop() = 0;
 
  protected:

@@ -182,9 +182,12 @@ Result<void> Server::Parts::MakeApi() {
                    options.match_patience,
                    options.settings.prices,
                    settings->projects()};
+  api::Studies studies = ServerStudies(parts);
+  studies.remote_log = backend->face().remote_log;
+  backend->TellStarts(studies.starts);
   api = std::make_unique<api::Api>(
       *http, *service, [place = options.store, key = key] { return store::OpenJobs(place, key); },
-      ServerStudies(parts), api_options);
+      std::move(studies), api_options);
   return {};
 }
 

@@ -128,7 +128,7 @@ class Chart(unittest.TestCase):
         self.assertNotIn(("ClusterRole", "sharewell-agent"), made)
         spec = self.spec(made, "DaemonSet", "sharewell-agent")
         self.assertNotIn("initContainers", spec)
-        self.assertEqual([volume["name"] for volume in spec["volumes"]], ["pods", "state"])
+        self.assertEqual([volume["name"] for volume in spec["volumes"]], ["pods", "logs", "state"])
         made = self.render(agent__enabled=False, mps__enabled=False)
         self.assertEqual([name for name in made if name[0] == "DaemonSet"], [])
         self.assertNotIn(("ClusterRole", "sharewell-agent"), made)

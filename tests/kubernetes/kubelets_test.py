@@ -301,7 +301,7 @@ class RealKubelets(unittest.TestCase):
     def test_the_accounts_may_do_what_they_need_and_no_more(self):
         """As `kubectl auth can-i --as` answers."""
         needs = {
-            "sharewell": [("list", "pods"), ("watch", "nodes"), ("create", "pods/binding", "default"), ("create", "pods/eviction", "default"),
+            "sharewell": [("list", "pods"), ("watch", "nodes"), ("get", "pods/log", "default"), ("create", "pods/binding", "default"), ("create", "pods/eviction", "default"),
                           ("patch", "pods/status", "default"), ("delete", "pods", "default"), ("patch", "nodes"), ("create", "events", "default"),
                           ("list", "persistentvolumeclaims"), ("list", "persistentvolumes"),
                           ("patch", "leases", SPACE, "sharewell", "coordination.k8s.io"), ("create", "leases", SPACE, "", "coordination.k8s.io")],
@@ -312,7 +312,7 @@ class RealKubelets(unittest.TestCase):
                 self.assertTrue(self.may(account, *what), (account, what))
         for account in needs:
             for verb, resource in (("get", "secrets"), ("list", "secrets"), ("list", "configmaps"), ("create", "pods"), ("patch", "pods"), ("update", "pods"),
-                                   ("create", "pods/exec"), ("create", "pods/attach"), ("get", "pods/log"), ("create", "pods/ephemeralcontainers"),
+                                   ("create", "pods/exec"), ("create", "pods/attach"), ("create", "pods/ephemeralcontainers"),
                                    ("create", "serviceaccounts/token"), ("delete", "nodes"), ("create", "nodes"), ("update", "nodes"), ("get", "nodes/proxy"),
                                    ("create", "nodes/proxy"), ("impersonate", "users"), ("deletecollection", "pods"), ("create", "persistentvolumes")):
                 self.assertFalse(self.may(account, verb, resource, SPACE), (account, verb, resource))
@@ -324,13 +324,56 @@ class RealKubelets(unittest.TestCase):
         for what in (("patch", "nodes/status"), ("patch", "leases", SPACE, "another", "coordination.k8s.io"), ("delete", "leases", SPACE, "sharewell", "coordination.k8s.io"),
                      ("patch", "leases", "kube-system", "kube-scheduler", "coordination.k8s.io"), ("create", "leases", "default", "", "coordination.k8s.io")):
             self.assertFalse(self.may("sharewell", *what), what)
-        for what in (("list", "nodes"), ("list", "pods"), ("get", "pods"), ("delete", "pods"), ("create", "pods/binding"), ("create", "pods/eviction"),
+        for what in (("list", "nodes"), ("list", "pods"), ("get", "pods"), ("delete", "pods"), ("create", "pods/binding"), ("create", "pods/eviction"), ("get", "pods/log"),
                      ("create", "events"), ("get", "leases", SPACE, "sharewell", "coordination.k8s.io")):
             self.assertFalse(self.may("sharewell-agent", *what), what)
         # The container that runs on has no token at all, in a real pod too.
         agent = self.replicas("agent")[0]["metadata"]["name"]
         said = self.cluster.kubectl("-n", SPACE, "exec", agent, "-c", "agent", "--", "sharewell", "kubernetes", "publish-gpus", "--node", "n1", check=False)
         self.assertIn("serviceaccount/ca.crt: no such file", said)
+
+    def advertise(self, node, gpus):
+        """As NVIDIA's device plugin does it; None: it is taken away."""
+        self.cluster.patch(f"/api/v1/nodes/{node}/status", {"status": {what: {"nvidia.com/gpu": gpus} for what in ("capacity", "allocatable")}}, kind="merge-patch")
+
+    def make_stock(self, name):
+        spec = self.spec("sleep 1000", "n1", {"nvidia.com/gpu": "1"})
+        self.cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}))
+
+    def test_k7_a_taint_keeps_the_device_plugins_pods_away(self):
+        self.addCleanup(self.cluster.kubectl, "taint", "node", "n1", OURS + "gpus-", check=False)
+        self.addCleanup(self.advertise, "n1", None)
+        self.advertise("n1", "1")
+        warned = "node n1: NVIDIA's device plugin advertises 1 GPU"
+        self.cluster.wait_until(lambda: warned in self.cluster.kubectl("-n", SPACE, "logs", self.leader()), "nobody is warned", 30)
+        self.make_stock("stock")
+        self.running("stock")
+        self.make("a", node="n1", notes=SMALL)
+        words = "pod 'default/stock' has 1 GPU of node n1 by nvidia.com/gpu"
+        why = condition(self.cluster.wait_pod("a", holds=lambda pod: words in condition(pod).get("message", "")))["message"]
+        command = re.search("`kubectl (taint node n1 [^`]*)`", why).group(1).split()
+        self.cluster.kubectl(*command)
+        self.cluster.kubectl("delete", "pod", "stock", "--wait=false")
+        self.assertEqual(placed(self.running("a")), ["GPU-n1-0"])
+        self.make_stock("late")  # kube-scheduler finds no node for it
+        self.cluster.wait_until(lambda: "taint {sharewell.io/gpus: true}" in condition(self.cluster.pod("late")).get("message", ""),
+                                lambda: json.dumps(self.cluster.pod("late")["status"]))
+
+    def test_k11_logs_of_a_pod_are_shown(self):
+        self.make("talks", command="i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo line $i; sleep 0.2; done; echo to stderr >&2; printf 'no end'", notes=SMALL)
+        self.running("talks")
+        number = str(self.jobs()["talks"]["number"])
+        followed = self.sharewell("logs", number, "--follow")
+        whole = "".join(f"line {i}\n" for i in range(1, 21)) + "to stderr\nno end"
+        self.assertEqual(followed.strip(), whole)
+        self.assertEqual(self.sharewell("logs", number).strip(), whole)
+        self.assertEqual(self.sharewell("logs", number, "--tail", "2").strip(), "to stderr\nno end")
+        # The agent names the pod in what it tells of it.
+        self.make("named", notes=SMALL)
+        pod = self.running("named")
+        self.cluster.wait_until(lambda: (self.metric("job_steps", pod) or 0) > 1, "no steps", 30)
+        agent = next(one["metadata"]["name"] for one in self.replicas("agent") if one["spec"]["nodeName"] == pod["spec"]["nodeName"])
+        self.cluster.wait_until(lambda: f'{{job="pod/{pod["metadata"]["uid"]}",namespace="default",pod="named"}}' in self.page(agent, 10400, "/metrics")[1], "no name", 30)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,10 @@ using std::chrono::nanoseconds;
 
 constexpr int kStaleAfter = 3;  // intervals
 constexpr nanoseconds kLookAgain = std::chrono::seconds(60);
+constexpr nanoseconds kLookForPodsAgain = std::chrono::seconds(5);
 constexpr std::string_view kOwn = "sharewell_";
 constexpr std::string_view kGpu = "gpu";
+constexpr std::string_view kPod = "pod/";
 
 // What a value is counted in once it is scaled for export.
 std::string UnitOf(const Metric& metric) {
@@ -88,8 +90,9 @@ std::string OwnName(const Metric& metric) {
 
 class Page {
  public:
-  Page(const std::string& hostname, const std::vector<GpuLabels>& gpus)
-      : hostname_(hostname), gpus_(gpus) {}
+  Page(const std::string& hostname, const std::vector<GpuLabels>& gpus,
+       const std::map<std::string, PodLabels>& pods)
+      : hostname_(hostname), gpus_(gpus), pods_(pods) {}
 
   void Add(const Reading& reading) {
     const Metric& metric = *reading.metric;
@@ -102,7 +105,7 @@ class Page {
     if (gpu && foreign && !metric.exported.starts_with(kOwn)) {
       AddDevice(labels, reading.instance);
     } else {
-      labels.Add("job", reading.job);
+      AddJob(labels, reading.job);
       if (gpu) {
         AddJobGpu(labels, reading.instance);
         if (!reading.job.empty()) seats_.emplace(reading.job, reading.instance);
@@ -135,7 +138,7 @@ class Page {
   std::string Text() {
     for (const auto& [job, gpu] : seats_) {
       Labels labels;
-      labels.Add("job", job);
+      AddJob(labels, job);
       AddJobGpu(labels, gpu);
       Add("job_gpu_info", MetricKind::kGauge, "Which jobs are on which GPU; always 1.",
           std::move(labels), 1);
@@ -202,6 +205,13 @@ class Page {
     labels.Add("GPU_I_ID", part).Add("hostname", hostname_);
   }
 
+  void AddJob(Labels& labels, const std::string& job) const {
+    labels.Add("job", job);
+    const auto pod = pods_.find(job);
+    if (pod == pods_.end()) return;
+    labels.Add("namespace", pod->second.name_space).Add("pod", pod->second.name);
+  }
+
   void AddJobGpu(Labels& labels, std::string_view instance) const {
     const auto [index, part] = Split(instance);
     labels.Add("gpu", index);
@@ -221,6 +231,7 @@ class Page {
 
   const std::string& hostname_;
   const std::vector<GpuLabels>& gpus_;
+  const std::map<std::string, PodLabels>& pods_;
   Families families_;
   std::set<std::pair<std::string, std::string>> seats_;  // job, gpu
 };
@@ -264,8 +275,12 @@ void AddAgent(Page& page, const AgentFigures& agent) {
 
 }  // namespace
 
-Exposition::Exposition(std::string hostname, FindGpus find_gpus, control::Clock& clock)
-    : hostname_(std::move(hostname)), find_gpus_(std::move(find_gpus)), clock_(clock) {}
+Exposition::Exposition(std::string hostname, FindGpus find_gpus, control::Clock& clock,
+                       FindPods find_pods)
+    : hostname_(std::move(hostname)),
+      find_gpus_(std::move(find_gpus)),
+      clock_(clock),
+      find_pods_(std::move(find_pods)) {}
 
 void Exposition::LearnGpus(const core::Batch& batch) {
   const bool all_known =
@@ -282,6 +297,18 @@ void Exposition::LearnGpus(const core::Batch& batch) {
   gpus_ = find_gpus_();
 }
 
+void Exposition::LearnPods(const core::Batch& batch) {
+  const bool all_known =
+      !find_pods_ || std::all_of(batch.readings.begin(), batch.readings.end(),
+                                 [this](const Reading& r) SHAREWELL_REQUIRES(mutex_) {
+                                   return !r.job.starts_with(kPod) || pods_.contains(r.job);
+                                 });
+  const nanoseconds now = clock_.Steady();
+  if (all_known || (looked_for_pods_ && now - *looked_for_pods_ < kLookForPodsAgain)) return;
+  looked_for_pods_ = now;
+  pods_ = find_pods_();
+}
+
 void Exposition::Take(const control::CollectorState& state,
                       const std::shared_ptr<const core::Batch>& batch) {
   const platform::MutexLock lock(mutex_);
@@ -290,13 +317,14 @@ void Exposition::Take(const control::CollectorState& state,
     return;
   }
   LearnGpus(*batch);
+  LearnPods(*batch);
   const auto interval = nanoseconds(std::llround(state.interval.value * 1e9));
   latest_[state.name] = {batch, clock_.Steady(), interval * kStaleAfter};
 }
 
 std::string Exposition::Text(const AgentFigures& agent) const {
   const platform::MutexLock lock(mutex_);
-  Page page(hostname_, gpus_);
+  Page page(hostname_, gpus_, pods_);
   const nanoseconds now = clock_.Steady();
   for (const auto& [name, latest] : latest_) {
     if (now - latest.taken > latest.keep) continue;

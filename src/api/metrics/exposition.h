@@ -25,6 +25,11 @@ namespace sharewell::api {
 
 inline constexpr std::string_view kExpositionType = "text/plain; version=0.0.4; charset=utf-8";
 
+// Which pod a job is: labels of what is told of it.
+struct PodLabels {
+  std::string name_space, name;
+};
+
 // What dcgm-exporter's labels say of a GPU.
 struct GpuLabels {
   std::string instance;  // Reading::instance of its device: "0"
@@ -42,9 +47,12 @@ struct AgentFigures {
 class Exposition {
  public:
   using FindGpus = std::function<std::vector<GpuLabels>()>;
+  using FindPods = std::function<std::map<std::string, PodLabels>()>;  // by job: "pod/UID"
 
-  // `find_gpus` is asked by Take when a GPU is not known yet, at most once a minute.
-  Exposition(std::string hostname, FindGpus find_gpus, control::Clock& clock);
+  // `find_gpus` is asked by Take when a GPU is not known yet, at most once a minute; `find_pods`
+  // when a pod is not, at most every 5 s, and may be empty.
+  Exposition(std::string hostname, FindGpus find_gpus, control::Clock& clock,
+             FindPods find_pods = {});
 
   // A sink of the sampler.
   void Take(const control::CollectorState& state, const std::shared_ptr<const core::Batch>& batch);
@@ -58,14 +66,18 @@ class Exposition {
   };
 
   void LearnGpus(const core::Batch& batch) SHAREWELL_REQUIRES(mutex_);
+  void LearnPods(const core::Batch& batch) SHAREWELL_REQUIRES(mutex_);
 
   const std::string hostname_;
   const FindGpus find_gpus_;
   control::Clock& clock_;
+  const FindPods find_pods_;
   mutable platform::Mutex mutex_;
   std::map<std::string, Latest> latest_ SHAREWELL_GUARDED_BY(mutex_);  // by collector
   std::vector<GpuLabels> gpus_ SHAREWELL_GUARDED_BY(mutex_);
-  std::optional<std::chrono::nanoseconds> looked_for_gpus_ SHAREWELL_GUARDED_BY(mutex_);
+  std::map<std::string, PodLabels> pods_ SHAREWELL_GUARDED_BY(mutex_);
+  std::optional<std::chrono::nanoseconds> looked_for_gpus_ SHAREWELL_GUARDED_BY(mutex_),
+      looked_for_pods_ SHAREWELL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sharewell::api

@@ -70,15 +70,43 @@ class ExpositionTest : public ::testing::Test {
   std::string Text() const { return page_.Text({}); }
 
   ManualClock clock_;
-  int looked_ = 0;
+  int looked_ = 0, looked_for_pods_ = 0;
+  std::map<std::string, PodLabels> pods_;
   Exposition page_{"host-1",
                    [this] {
                      ++looked_;
                      return std::vector<GpuLabels>{
                          {"0", "GPU-1f", "00000000:01:00.0", "nvidia0", "NVIDIA H200"}};
                    },
-                   clock_};
+                   clock_,
+                   [this] {
+                     ++looked_for_pods_;
+                     return pods_;
+                   }};
 };
+
+TEST_F(ExpositionTest, WhatIsToldOfAPodNamesItAndItsNamespace) {
+  pods_ = {{"pod/1f", {"team", "train-a"}}};
+  Take("nvml", {{&kJobSmPart, "0", "pod/1f", 0.5}, {&kJobSm, "0", "pod/2e", 0.25}});
+  EXPECT_THAT(Text(),
+              HasSubstr("sharewell_job_gpu_sm_ratio{job=\"pod/1f\",namespace=\"team\",pod="
+                        "\"train-a\",gpu=\"0\",UUID=\"GPU-1f\",basis=\"apportioned\"} 0.5\n"));
+  EXPECT_THAT(Text(), HasSubstr("sharewell_job_gpu_info{job=\"pod/1f\",namespace=\"team\",pod="
+                                "\"train-a\",gpu=\"0\",UUID=\"GPU-1f\"} 1\n"));
+  EXPECT_THAT(Text(), HasSubstr("sharewell_job_gpu_sm_ratio{job=\"pod/2e\",gpu=\"0\","))
+      << "nobody knows its name yet";
+  pods_["pod/2e"] = {"team", "train-b"};
+  Take("nvml", {{&kJobSm, "0", "pod/2e", 0.25}});
+  EXPECT_EQ(looked_for_pods_, 1) << "not every second";
+  clock_.now += std::chrono::seconds(6);
+  Take("nvml", {{&kJobSm, "0", "pod/2e", 0.25}});
+  EXPECT_EQ(looked_for_pods_, 2);
+  EXPECT_THAT(Text(), HasSubstr("{job=\"pod/2e\",namespace=\"team\",pod=\"train-b\","));
+  Take("nvml", {{&kJobSm, "0", "train", 0.25}});
+  clock_.now += std::chrono::seconds(6);
+  Take("nvml", {{&kJobSm, "0", "train", 0.25}});
+  EXPECT_EQ(looked_for_pods_, 2) << "there are but jobs that are no pods";
+}
 
 TEST_F(ExpositionTest, AGpuHasTheNameScaleAndLabelsOfDcgmExporter) {
   Take("nvml", {{&kBusy, "0", "", 0.97}});

@@ -13,11 +13,13 @@
 #include "engine/kubernetes/api/kube_access.h"
 #include "engine/kubernetes/api/kube_http.h"
 #include "engine/kubernetes/api/kube_lease.h"
+#include "engine/kubernetes/api/kube_logs.h"
 #include "engine/kubernetes/control/kube_runner.h"
 #include "platform/clock/wall_clock.h"
 #include "server/cluster_backend.h"
 #include "server/cluster_predictions.h"
 #include "server/kubernetes/kube_needs.h"
+#include "server/live/start_teller.h"
 #include "server/settings/daemon.h"
 #include "store/open_database.h"
 
@@ -46,21 +48,30 @@ class KubeBackend final : public Backend {
   // WaitForSignal has it.
   Result<void> Open(const BackendNeeds& needs) override;
   void Watch(JobWatchOptions) override {}  // agents on the nodes do
+  void TellStarts(StartTeller::Find find) override {
+    start_teller_ = std::make_unique<StartTeller>(*runner_, std::move(find));
+  }
   void Stop() override {
+    start_teller_.reset();
     if (predictions_) predictions_->Stop();
   }
 
  private:
   engine::KubeControlOptions ControlOptions();
   Result<void> WaitForLease(engine::KubeRunnerOptions& run);
+  void ServeLogs();
   void Greet();
 
   std::unique_ptr<ClusterMonitor> monitor_;
   std::unique_ptr<ClusterAgents> agents_;  // null: nobody said that there are any
   std::unique_ptr<engine::KubeHttp> http_;
+  // Of its own: reading a log keeps no pod waiting.
+  std::unique_ptr<engine::KubeHttp> log_http_;
+  std::unique_ptr<engine::KubeLogs> logs_;
   std::unique_ptr<engine::KubeLease> lease_;  // null: there is but this server
   std::unique_ptr<ClusterPredictions> predictions_;
   std::unique_ptr<engine::KubeRunner> runner_;
+  std::unique_ptr<StartTeller> start_teller_;
 };
 
 // Each replica is known by its machine and its process. One that does not lead waits here, and
@@ -151,6 +162,9 @@ Result<void> KubeBackend::Open(const BackendNeeds& needs) {
   auto access = engine::FindKubeAccess(
       {.kubeconfig = options_.kubernetes->kubeconfig, .context = options_.kubernetes->context});
   RETURN_IF_ERROR(access);
+  auto log_http = engine::NewKubeHttp(*access);
+  RETURN_IF_ERROR(log_http);
+  log_http_ = std::move(*log_http);
   auto http = engine::NewKubeHttp(std::move(*access));
   RETURN_IF_ERROR(http);
   http_ = std::move(*http);
@@ -163,9 +177,22 @@ Result<void> KubeBackend::Open(const BackendNeeds& needs) {
   face_.no_submissions = fmt::format(
       "this server binds the pods of a Kubernetes cluster: make a pod with schedulerName {}",
       options_.kubernetes->scheduler);
+  ServeLogs();
   Greet();
   face_.serves = "a Kubernetes cluster";
   return {};
+}
+
+void KubeBackend::ServeLogs() {
+  logs_ = std::make_unique<engine::KubeLogs>(*log_http_, SteadyNow);
+  face_.remote_log = [this](const core::JobRecord& job, bool errors, std::int64_t offset,
+                            std::size_t most) -> Result<api::LogPart> {
+    if (errors) return api::LogPart{.bytes = {}, .next = 0, .all = true};  // it is in the other
+    auto part = logs_->Read(job.number, core::IsOver(job.phase), offset, most,
+                            [&] { return runner_->LogPods(job.number, job.user.name); });
+    RETURN_IF_ERROR(part);
+    return api::LogPart{std::move(part->bytes), part->next, part->all};
+  };
 }
 
 void KubeBackend::Greet() {

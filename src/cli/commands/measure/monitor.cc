@@ -6,6 +6,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
 #include "collect/gpu/gpus.h"
+#include "collect/host/pod_names.h"
 #include "collect/job_sources.h"
 #include "collect/registry.h"
 #include "control/sampling/sampler.h"
@@ -56,6 +58,15 @@ std::vector<api::GpuLabels> LabelsOf(const std::string& library) {
                       gpu.minor.empty() ? "" : "nvidia" + gpu.minor, gpu.name});
   }
   return labels;
+}
+
+std::map<std::string, api::PodLabels> PodsHere() {
+  collect::HostFiles files("/");
+  std::map<std::string, api::PodLabels> pods;
+  for (auto& [job, pod] : collect::ReadPodNames(files)) {
+    pods[job] = {std::move(pod.name_space), std::move(pod.name)};
+  }
+  return pods;
 }
 
 // Processes on a GPU that belong to no job are jobs of their own, "pid 4711"; told of them, the
@@ -179,7 +190,7 @@ class MonitorCommand : public Command {
     WriteWatcher();
     collect::DiscoveredJobs jobs;
     api::Exposition page(
-        node_, [&nvml] { return LabelsOf(nvml); }, control::SystemClock());
+        node_, [&nvml] { return LabelsOf(nvml); }, control::SystemClock(), PodsHere);
     std::atomic<steady_clock::rep> moved = steady_clock::now().time_since_epoch().count();
     const auto sink = [&](const control::CollectorState& state,
                           const std::shared_ptr<const core::Batch>& batch) {

@@ -257,6 +257,10 @@ void TakeSpec(const KubeValue& spec, KubePod& pod) {
     if (pod.command.size() > kMostWords) pod.command.resize(kMostWords);
     for (std::string& word : pod.command) word.resize(std::min(word.size(), kMostWord));
   }
+  for (const KubeValue& one : containers) {
+    std::string name = one["name"].Text();
+    if (pod.container.empty() || name == "main") pod.container = std::move(name);
+  }
   pod.reads_gpus = std::any_of(containers.begin(), containers.end(), ReadsGpus);
   TakeRequests(spec, pod);
   TakeVolumes(spec, pod);

@@ -20,6 +20,8 @@ namespace sharewell::engine {
 inline constexpr std::string_view kKubePrefix = "sharewell.io/";
 // The extended resource: MiB of GPU memory.
 inline constexpr std::string_view kKubeGpuMemory = "sharewell.io/gpu-memory";
+// The annotation with when a pod that waits should start, behind the prefix.
+inline constexpr std::string_view kKubeStart = "expected-start";
 // The condition of a pod that has its job's number. Status is not the user's to write.
 inline constexpr std::string_view kKubeJobCondition = "sharewell.io/Job";
 
@@ -80,6 +82,7 @@ struct KubePod {
   bool preempts = true;  // preemptionPolicy is not Never
   KubeOwner owner;
   std::vector<std::string> command;      // image, command and arguments of its first container
+  std::string container;                 // whose log is the job's: "main", else its first
   std::optional<std::int64_t> deadline;  // activeDeadlineSeconds
   std::vector<std::string> claims;       // volume claims by name
   std::optional<int> exit_code;          // of the first container that failed, else 0

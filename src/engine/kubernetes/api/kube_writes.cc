@@ -26,6 +26,10 @@ std::string KubeTime(core::UnixMillis at) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", time);
 }
 
+std::string StartText(const KubeWaitWords& words) {
+  return words.expected ? KubeTime(*words.expected) : std::string();
+}
+
 std::string CutAt(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
   std::size_t end = most;
@@ -136,9 +140,9 @@ KubeRequest DeleteRequest(const KubePod& pod) {
           ""};
 }
 
-KubeRequest WaitsRequest(const KubePod& pod, std::int64_t job, const std::string& words,
-                         const std::string& known, core::UnixMillis now) {
+KubeRequest WaitsRequest(const KubePod& pod, const KubeWaitWords& words, core::UnixMillis now) {
   const std::string time = KubeTime(now);
+  const bool has_start = words.expected || pod.annotations.contains(std::string(kKubeStart));
   return {"PATCH", PodPath(pod, "/status"), json::ObjectLine([&](Writer& out) {
             const auto condition = [&](std::string_view type, const char* status,
                                        const char* reason, const std::string& message) {
@@ -152,15 +156,35 @@ KubeRequest WaitsRequest(const KubePod& pod, std::int64_t job, const std::string
             };
             out.Object("metadata", [&] {
               out.Field("uid", pod.uid);
-              if (known.empty()) return;
-              out.Object("annotations", [&] { out.Field("sharewell.io/known", known); });
+              if (words.known.empty() && !has_start) return;
+              out.Object("annotations", [&] {
+                if (!words.known.empty()) out.Field("sharewell.io/known", words.known);
+                // Null removes it.
+                if (has_start) out.TextOrNull("sharewell.io/expected-start", StartText(words));
+              });
             });
             out.Object("status", [&] {
               out.Key("conditions");
               out.List([&] {
-                condition("PodScheduled", "False", "Unschedulable", words);
-                condition(kKubeJobCondition, "True", "Queued", fmt::format("{}", job));
+                condition("PodScheduled", "False", "Unschedulable", words.why);
+                condition(kKubeJobCondition, "True", "Queued", fmt::format("{}", words.job));
               });
+            });
+          }),
+          "application/strategic-merge-patch+json"};
+}
+
+bool ShowsWait(const KubePod& pod, const KubeWaitWords& words) {
+  const auto start = pod.annotations.find(std::string(kKubeStart));
+  return pod.told == words.why && pod.job == words.job &&
+         (start == pod.annotations.end() ? "" : start->second) == StartText(words);
+}
+
+KubeRequest StartedRequest(const KubePod& pod) {
+  return {"PATCH", PodPath(pod, "/status"), json::ObjectLine([&](Writer& out) {
+            out.Object("metadata", [&] {
+              out.Field("uid", pod.uid);
+              out.Object("annotations", [&] { out.TextOrNull("sharewell.io/expected-start", ""); });
             });
           }),
           "application/strategic-merge-patch+json"};

@@ -1,6 +1,8 @@
 // What is written to the API server: each a request that can be made again without harm. Pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +26,19 @@ KubeRequest BindRequest(const KubePod& pod, const std::string& node, const KubeC
 KubeRequest EvictRequest(const KubePod& pod, bool newest);
 KubeRequest DeleteRequest(const KubePod& pod);
 
-// That it waits and why, its job's number, and `known` as above, in one write.
-KubeRequest WaitsRequest(const KubePod& pod, std::int64_t job, const std::string& words,
-                         const std::string& known, core::UnixMillis now);
+// What its users are told of a job that waits.
+struct KubeWaitWords {
+  std::int64_t job = 0;
+  std::string why;
+  std::string known;                         // as above
+  std::optional<core::UnixMillis> expected;  // when it should start; absent: nobody knows
+};
+// All of it, and its job's number, in one write.
+KubeRequest WaitsRequest(const KubePod& pod, const KubeWaitWords& words, core::UnixMillis now);
+// Whether that pod shows it, as it was read last.
+bool ShowsWait(const KubePod& pod, const KubeWaitWords& words);
+// It waits no more: when it should start is not shown any more.
+KubeRequest StartedRequest(const KubePod& pod);
 
 struct KubeEventWords {
   std::string reason;  // "Scheduled"

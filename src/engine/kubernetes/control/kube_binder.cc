@@ -78,6 +78,7 @@ void KubeBinder::TakeBindAnswer(const KubeRequest& request, std::int64_t job,
 void KubeBinder::TellPlaced(const KubeMember& member) {
   const KubePod& pod = *book_.PodOf(member);
   const auto& gpus = member.claim.gpus;
+  notices_.EndWait(pod);
   notices_.Queue(pod,
                  {"Scheduled",
                   fmt::format("bound to node {}{}", member.node,

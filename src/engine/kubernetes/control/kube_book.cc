@@ -14,8 +14,10 @@ const KubePod* KubeBook::PodOf(const KubeMember& member) const {
   return found == pods_.end() ? nullptr : &found->second;
 }
 
-void KubeBook::Remark(const std::string& words) {
-  if (IsNewRemark(words) && out_ != nullptr) options_.log(words);
+bool KubeBook::Remark(const std::string& words) {
+  const bool is_new = IsNewRemark(words);
+  if (is_new && out_ != nullptr) options_.log(words);
+  return is_new;
 }
 
 void KubeBook::AskAgain(KubeRun& run) {

@@ -56,11 +56,12 @@ struct KubePodGroup {
   KubeOwner owner;
   std::string name;
   bool told = false;
-  std::optional<StartTerms> terms;  // as told
-  std::string waits;                // what the service says, for the condition
-  std::string event_words;          // told last as an Event
-  std::string known;                // of its needs, for the next server (pod_known.h)
-  int evicted_before = 0;           // ForeignQueue::ShowLeaving
+  std::optional<StartTerms> terms;           // as told
+  std::string waits;                         // what the service says, for the condition
+  std::string event_words;                   // told last as an Event
+  std::string known;                         // of its needs, for the next server (pod_known.h)
+  std::optional<core::UnixMillis> expected;  // when it should start, as it is to be told
+  int evicted_before = 0;                    // ForeignQueue::ShowLeaving
   std::optional<core::Seconds> event_at, written_at;
   std::optional<core::Seconds> evicted;       // it waits for its owner's next pod since
   std::optional<core::Seconds> cancel_asked;  // its pods that wait are to be deleted
@@ -129,7 +130,8 @@ class KubeBook final : public ClusterBook<KubeRun, KubeNodeHere> {
   std::map<std::string, std::string>& taken() { return taken_; }  // as told, by GPU
   // Of all that start terms are made of: nodes and volumes. Whoever changes them raises it.
   std::uint64_t& terms_version() { return terms_version_; }
-  void Remark(const std::string& words);
+  // Logs it once. False: it was said before.
+  bool Remark(const std::string& words);
 
   void Expect(std::int64_t job) override { expected_.insert(job); }
 

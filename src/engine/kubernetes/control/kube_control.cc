@@ -33,12 +33,12 @@ KubeControl::KubeControl(KubeControlOptions options)
       volumes_(book_),
       terms_(book_, volumes_),
       nodes_(book_),
-      taken_(book_, pods_),
       ends_(book_, groups_, terms_),
       waiting_(book_, groups_, terms_, ends_),
       claimer_(book_, outbox_, ends_),
       placer_(book_, {outbox_, pods_, volumes_, terms_, ends_, claimer_}),
       notices_(book_, outbox_),
+      taken_(book_, pods_, notices_),
       binder_(book_, outbox_, ends_, claimer_, notices_),
       steps_(book_, {outbox_, nodes_, ends_, binder_, notices_}) {}
 
@@ -131,7 +131,7 @@ Seconds KubeControl::NextDue() {
     return one.second.step < KubeRun::Step::kRunning || one.second.wanted != WantedRun::kNothing;
   });
   const bool more = outbox_.failed() || groups_.lacks_numbers() || !book_.to_write().empty() ||
-                    notices_.has_events();
+                    notices_.has_more();
   if (awaited || more || !book_.dirty().empty()) return now + kLookSoon;
   const KubeControlOptions& options = book_.options();
   const bool asks = options.watched || (options.steps && !runs.empty());

@@ -113,12 +113,12 @@ class KubeControl final : public ClusterControl {
   KubeVolumes volumes_;
   KubeTerms terms_;
   KubeNodes nodes_;
-  KubeTaken taken_;
   KubeEnds ends_;
   KubeWaiting waiting_;
   KubeClaimer claimer_;
   KubePlacer placer_;
   KubeNotices notices_;
+  KubeTaken taken_;
   KubeBinder binder_;
   KubeRunSteps steps_;
   bool current_ = false, leads_ = true;

@@ -16,6 +16,7 @@ using fixtures::FakeKubeRunner;
 using fixtures::KubeControlTest;
 using fixtures::KubeTold;
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -26,6 +27,16 @@ class KubeKnownTest : public KubeControlTest {
  protected:
   void List(const std::string& node, const json& gpus) {
     kube_.ChangeNode(node, {{"metadata", {{"annotations", {{"sharewell.io/gpus", gpus}}}}}});
+  }
+  // What NVIDIA's device plugin has to give out there.
+  void Advertise(const std::string& node, const char* gpus) {
+    kube_.ChangeNode(node, {{"status", {{"allocatable", {{"nvidia.com/gpu", gpus}}}}}});
+  }
+  void AddStock(const std::string& node, const char* gpus = "1") {
+    const json limits = {{"nvidia.com/gpu", gpus}};
+    const json container = {{"resources", {{"limits", limits}}}};
+    const json spec = {{"nodeName", node}, {"containers", json::array({container})}};
+    kube_.AddPod("stock", {.lasts = Seconds(500), .scheduler = "default-scheduler", .spec = spec});
   }
   void Predict(std::optional<core::Result<core::Needs>>* predicted) {
     options_ = [predicted](FakeKube& kube) {
@@ -230,6 +241,71 @@ TEST_F(KubeKnownTest, K5_AMemberThatEndedWellIsNotReplaced) {
   EXPECT_THAT(Last<JobSubmitted>().as.terms.waits_for, HasSubstr("1 of 2 pods"));
 }
 
+TEST_F(KubeKnownTest, K7_WhereTheDevicePluginGivesTheSameGpusOutAnAdminIsTold) {
+  Advertise("n1", "2");
+  kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x"});
+  kube_.AddPod("b", {.lasts = Seconds(500), .owner = "y"});
+  Begin();
+  Live(0.5);
+  EXPECT_THAT(control_->remarks(),
+              ElementsAre(AllOf(HasSubstr("node n1: NVIDIA's device plugin advertises 2 GPUs"),
+                                HasSubstr("lists 2 of 2"), HasSubstr("kubectl taint node n1"))));
+  EXPECT_EQ(Last<RunnerNote>().message, control_->remarks().front());
+  control_->Start(RunOf(1, "n1", {"GPU-2"}));
+  Live(1);
+  EXPECT_EQ(Last<RunStarted>().id, (RunId{1, 1})) << "no pod of the plugin is there";
+  AddStock("n1");
+  control_->Start(RunOf(2, "n1", {"GPU-3"}));
+  Live(1);
+  EXPECT_THAT(Last<StartRefused>().why,
+              AllOf(HasSubstr("pod 'team/stock' has 1 GPU of node n1 by nvidia.com/gpu"),
+                    HasSubstr("kubectl taint node n1")));
+  EXPECT_THAT(Last<GpuTaken>().by, HasSubstr("pod 'team/stock' has 1 GPU"));
+  EXPECT_THAT(Told<RunEnded>(), IsEmpty()) << "what runs there goes on";
+  EXPECT_THAT(kube_.reasons, Contains("Shared a"));
+  EXPECT_THAT(kube_.events, Contains(HasSubstr("perhaps its GPU is shared: pod 'team/stock'")));
+  EXPECT_EQ(control_->remarks().size(), 1U) << "it is said once";
+  // Its own GPU: no more than the annotation leaves over.
+  List("n1", "V100 - GPU-3");
+  Advertise("n1", "1");
+  Live(1);
+  control_->Start(RunOf(2, "n1", {"GPU-3"}, 2));
+  Live(1);
+  EXPECT_EQ(Last<RunStarted>().id, (RunId{2, 2}));
+  EXPECT_EQ(control_->remarks().size(), 1U);
+}
+
+TEST_F(KubeKnownTest, K7_PodsOfAPluginThatIsGoneCountToo) {
+  List("n1", "V100 GPU-2 -");
+  AddStock("n1", "2");
+  kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x"});
+  Begin();
+  Live(0.5);
+  EXPECT_THAT(Last<GpuTaken>().by, HasSubstr("pod 'team/stock' has 2 GPUs"));
+}
+
+TEST_F(KubeKnownTest, K7_TheTaintIsForPodsOfOthers) {
+  const auto taint = [&](const char* effect) {
+    const json one = {{"key", "sharewell.io/gpus"}, {"value", "true"}, {"effect", effect}};
+    kube_.ChangeNode("n1", {{"spec", {{"taints", json::array({one})}}}});
+  };
+  Advertise("n1", "2");
+  taint("NoSchedule");
+  for (const char* pod : {"a", "b"}) kube_.AddPod(pod, {.lasts = Seconds(500), .owner = pod});
+  Begin();
+  Live(0.5);
+  EXPECT_THAT(control_->remarks(), IsEmpty());
+  control_->Start(RunOf(1, "n1", {"GPU-2"}));
+  Live(1);
+  EXPECT_EQ(Last<RunStarted>().id, (RunId{1, 1}));
+  // It would end pods of ours too.
+  taint("NoExecute");
+  Live(0.5);
+  control_->Start(RunOf(2, "n1", {"GPU-3"}));
+  Live(1);
+  EXPECT_THAT(Last<StartRefused>().why, HasSubstr("does not tolerate the taint"));
+}
+
 TEST_F(KubeKnownTest, K9_EventsSayWhyInNamesOfKubernetes) {
   kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x"});
   kube_.AddPod("b", {.lasts = Seconds(500), .owner = "y"});
@@ -284,6 +360,51 @@ TEST_F(KubeKnownTest, K16_AContainerThatEndsAgainAndAgainIsTold) {
   EXPECT_THAT(Last<RunNote>().message, HasSubstr("CrashLoopBackOff"));
   EXPECT_THAT(Last<RunNote>().message, HasSubstr("`kubectl logs a -n team --previous`"));
   EXPECT_THAT(kube_.reasons, Contains("CrashLoop a"));
+}
+
+TEST_F(KubeKnownTest, WhenAPodShouldStartIsShownUntilItRuns) {
+  kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x", .annotations = {{"gpus", "1"}}});
+  kube_.AddPod("b", {.owner = "y", .annotations = {{"gpus", "1"}}});
+  Begin();
+  Live(0.5);
+  for (const std::int64_t job : {1, 2}) control_->notices().Put(job, "no GPU is free");
+  control_->notices().PutStarts({{1, 1'900'000'000'000}});
+  Live(1);
+  EXPECT_EQ(AnnotationOf("team/a", "expected-start"), "2030-03-17T17:46:40Z");
+  EXPECT_EQ(AnnotationOf("team/b", "expected-start"), "") << "nobody knows";
+  EXPECT_EQ(Requests("/status"), 2) << "with the condition, in one write";
+  control_->notices().PutStarts({{1, 1'900'000'005'000}});
+  Live(30);
+  EXPECT_EQ(Requests("/status"), 2) << "people would not tell it apart";
+  control_->notices().PutStarts({{1, 2'000'000'000'000}, {2, 1'900'000'000'000}});
+  Live(30);
+  EXPECT_EQ(AnnotationOf("team/a", "expected-start"), "2033-05-18T03:33:20Z");
+  EXPECT_EQ(AnnotationOf("team/b", "expected-start"), "2030-03-17T17:46:40Z");
+  control_->notices().PutStarts({{1, 2'000'000'000'000}});
+  Live(30);
+  EXPECT_FALSE(
+      kube_.pod("team/b")["metadata"]["annotations"].contains("sharewell.io/expected-start"))
+      << "nobody knows any more";
+  control_->Start(RunOf(1, "n0", {"GPU-0"}));
+  Live(3);
+  EXPECT_EQ(kube_.pod("team/a")["spec"]["nodeName"], "n0");
+  EXPECT_FALSE(
+      kube_.pod("team/a")["metadata"]["annotations"].contains("sharewell.io/expected-start"));
+}
+
+TEST_F(KubeKnownTest, K11_WhoseLogIsAJobs) {
+  kube_.AddPod("a", {.lasts = Seconds(500), .owner = "x"});
+  kube_.AddPod("forged", {.annotations = {{"job", "1"}}, .scheduler = "default-scheduler"});
+  Begin();
+  Live(0.5);
+  control_->Start(RunOf(1, "n0", {"GPU-0"}));
+  Live(3);
+  const auto pods = control_->notices().LogPods(1, "team");
+  ASSERT_EQ(pods.size(), 1U);
+  EXPECT_EQ(pods[0].name, "a");
+  EXPECT_FALSE(pods[0].over);
+  EXPECT_THAT(control_->notices().LogPods(1, "other"), IsEmpty()) << "of its user alone";
+  EXPECT_THAT(control_->notices().LogPods(2, "team"), IsEmpty());
 }
 
 }  // namespace

@@ -56,6 +56,10 @@ std::string AmountText(const std::string& name, std::int64_t amount) {
 
 }  // namespace
 
+bool IsTaintForOthers(const KubeTaint& taint) {
+  return taint.key == kKubeTaint && taint.effect == "NoSchedule";
+}
+
 bool AnyTermHolds(const std::vector<KubeTerm>& terms, const KubeNode& node) {
   return std::any_of(terms.begin(), terms.end(), [&](const KubeTerm& term) {
     return !term.empty() && std::all_of(term.begin(), term.end(),
@@ -74,7 +78,9 @@ std::string WhyNotOn(const KubePod& pod, const KubeNode& node) {
     return "its nodeAffinity asks for other nodes";
   }
   for (const KubeTaint& taint : node.taints) {
-    if (taint.effect == "PreferNoSchedule" || Tolerates(pod, taint)) continue;
+    if (taint.effect == "PreferNoSchedule" || IsTaintForOthers(taint) || Tolerates(pod, taint)) {
+      continue;
+    }
     // It may be over soon, and nobody is sent away for it: told as of the node, not of the pod.
     if (taint.key == "node.kubernetes.io/unschedulable" ||
         taint.key == "node.kubernetes.io/not-ready" ||

@@ -3,11 +3,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/kubernetes/api/kube_records.h"
 
 namespace sharewell::engine {
+
+// A node with the taint sharewell.io/gpus (NoSchedule) keeps its GPUs to Sharewell: it is for pods
+// of other schedulers, and ours need not tolerate it.
+inline constexpr std::string_view kKubeTaint = "sharewell.io/gpus";
+bool IsTaintForOthers(const KubeTaint& taint);
 
 // One of the terms holds for the node. No terms: none does.
 bool AnyTermHolds(const std::vector<KubeTerm>& terms, const KubeNode& node);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/text/quoted.h"
+#include "engine/kubernetes/control/kube_stock.h"
 
 namespace sharewell::engine {
 
@@ -114,7 +115,7 @@ void KubeNodes::ReadClaims(KubeNodeHere& here, const KubeNode& node) {
 void KubeNodes::Handle(KubeNode node) {
   const auto known = book_.nodes().find(node.name);
   if (node.gpus.empty() && known == book_.nodes().end()) {
-    if (node.allocatable.contains("nvidia.com/gpu")) {
+    if (node.allocatable.contains(std::string(kStockGpus))) {
       book_.Remark(fmt::format(
           "node {} has GPUs, but no annotation sharewell.io/gpus: its GPUs are not used",
           node.name));

@@ -23,6 +23,7 @@ constexpr std::size_t kMostWordsBesides = 5;  // pods that are being started
 constexpr Seconds kEventEvery(60);
 constexpr std::size_t kMostEventsAtOnce = 20;
 constexpr std::size_t kMostEventsBesides = 5;  // pods that are being started
+constexpr core::UnixMillis kStartMoves = 30'000;
 constexpr std::size_t kMostEventsKept = 10'000;
 
 const std::string& NoGpus() {
@@ -73,11 +74,54 @@ void KubeNotices::PutLeaving(std::int64_t job, int evicted, const std::string& w
   }
 }
 
+void KubeNotices::PutStarts(const std::map<std::int64_t, core::UnixMillis>& starts) {
+  const core::UnixMillis now = book_.options().wall();
+  for (auto& [number, pod_group] : book_.groups()) {
+    const auto found = starts.find(number);
+    std::optional<core::UnixMillis> start;
+    if (found != starts.end()) start = found->second;
+    // Each change is a write for each pod: what people would not tell apart is none.
+    if (start && pod_group.expected) {
+      const core::UnixMillis apart =
+          std::max(*start, *pod_group.expected) - std::min(*start, *pod_group.expected);
+      if (apart < std::max(kStartMoves, (*start - now) / 10)) continue;
+    }
+    if (std::exchange(pod_group.expected, start) != start) book_.to_write().insert(number);
+  }
+}
+
+// What was written a moment ago may not have been read back yet.
+void KubeNotices::EndWait(const KubePod& pod) {
+  const auto number = book_.group_of().find(pod.uid);
+  const auto pod_group =
+      number == book_.group_of().end() ? book_.groups().end() : book_.groups().find(number->second);
+  const bool told = pod_group != book_.groups().end() && pod_group->second.expected;
+  if (told || pod.annotations.contains(std::string(kKubeStart))) started_.insert(pod.uid);
+}
+
+// A pod that was started before its condition was written has its number in the annotation of its
+// binding alone. A user may change that, but only of pods in a namespace of his.
+std::vector<KubeLogPod> KubeNotices::LogPods(std::int64_t job,
+                                             const std::string& name_space) const {
+  std::vector<KubeLogPod> found;
+  for (const auto& [uid, pod] : book_.pods()) {
+    if (pod.name_space != name_space || pod.scheduler != book_.options().scheduler) continue;
+    const auto told = pod.annotations.find("job");
+    const bool its = pod.job ? *pod.job == job
+                             : told != pod.annotations.end() && told->second == std::to_string(job);
+    if (its) found.push_back({uid, pod.name_space, pod.name, pod.container, pod.IsOver()});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const KubeLogPod& a, const KubeLogPod& b) { return a.name < b.name; });
+  return found;
+}
+
 void KubeNotices::Send(bool busy) {
   if (next_told_ && book_.now() < *next_told_) return;
   next_told_ = book_.now() + kTellPeopleEvery;
   busy_ = busy;
   SendWaits();
+  SendStarted();
   SendEvents();
 }
 
@@ -90,6 +134,20 @@ void KubeNotices::Queue(const KubePod& pod, const KubeEventWords& words) {
   }
   events_[key] = {pod.uid,
                   EventRequest(pod, words, book_.options().scheduler, book_.options().wall())};
+}
+
+void KubeNotices::SendStarted() {
+  const std::size_t most = busy_ ? kMostWordsBesides : kMostWordsAtOnce;
+  for (std::size_t count = 0; count < most && !started_.empty();) {
+    const std::string uid = *started_.begin();
+    started_.erase(started_.begin());
+    const auto pod = book_.pods().find(uid);
+    if (pod == book_.pods().end() || pod->second.IsOver()) continue;
+    ++count;
+    outbox_.Put(StartedRequest(pod->second), [this, uid](const auto&, const auto& answer) {
+      if (!answer || answer->status >= 429) started_.insert(uid);
+    });
+  }
 }
 
 void KubeNotices::SendEvents() {
@@ -140,12 +198,13 @@ void KubeNotices::SendWaits() {
     if (pod_group.written_at && book_.now() < *pod_group.written_at + book_.options().words_every)
       continue;
     const std::string& words = has_gpus || pod_group.words.gpus == 0 ? pod_group.waits : NoGpus();
+    const KubeWaitWords wait{number, words, pod_group.known, pod_group.expected};
     for (const std::string& uid : pod_group.members) {
       const auto pod = book_.pods().find(uid);
       if (pod == book_.pods().end() || !pod->second.node.empty()) continue;
-      if (pod->second.told == words && pod->second.job == number) continue;
+      if (ShowsWait(pod->second, wait)) continue;
       ++count;
-      outbox_.Put(WaitsRequest(pod->second, number, words, pod_group.known, book_.options().wall()),
+      outbox_.Put(WaitsRequest(pod->second, wait, book_.options().wall()),
                   [this, number](const auto&, const auto& answer) {
                     const auto written = book_.groups().find(number);
                     if (written == book_.groups().end()) return;

@@ -8,6 +8,7 @@
 
 #include "core/text/quoted.h"
 #include "engine/kubernetes/control/kube_fit.h"
+#include "engine/kubernetes/control/kube_stock.h"
 
 namespace sharewell::engine {
 
@@ -104,6 +105,9 @@ std::string KubePlacer::WhyNotHere(const KubeMember& member, const KubeMembersBy
   KubeNodeHere& here = found->second;
   if (!here.bad_claims.empty()) return fmt::format("node {}: {}", member.node, here.bad_claims);
   if (here.kube.cordoned) return fmt::format("node {} is cordoned", member.node);
+  if (!member.claim.gpus.empty()) {
+    if (std::string why = WhoHasStock(book_, pods_, here.kube); !why.empty()) return why;
+  }
   for (const std::string& gpu : member.claim.gpus) {
     if (!here.unlisted.contains(gpu)) continue;
     return fmt::format("the annotation sharewell.io/gpus of node {} does not list GPU {}",

@@ -1,6 +1,9 @@
 #include "engine/kubernetes/control/kube_runner.h"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
 #include <utility>
 
 #include "core/result.h"
@@ -13,6 +16,7 @@ namespace {
 
 constexpr Seconds kKubeGather(0.01);  // commands that come together are carried out together
 constexpr Seconds kLookAtMost(5);
+constexpr auto kPodsWithin = std::chrono::seconds(3);  // whoever wants a log waits
 
 ReflectorOptions ReflectorOf(const char* name, const char* path) {
   ReflectorOptions options;
@@ -121,10 +125,26 @@ void KubeRunner::Change(RunId id, const RunBounds& bounds) {
   Note(id, "Kubernetes cannot change the CPUs of a pod that runs; they stay as it asked");
 }
 
+void KubeRunner::ShowStarts(const std::map<std::int64_t, core::UnixMillis>& starts) {
+  Do([this, starts](ClusterControl&) { control_.notices().PutStarts(starts); });
+}
+
 void KubeRunner::ShowLeaving(std::int64_t job, int evicted, const std::string& words) {
   Do([this, job, evicted, words](ClusterControl&) {
     control_.notices().PutLeaving(job, evicted, words);
   });
+}
+
+core::Result<std::vector<KubeLogPod>> KubeRunner::LogPods(std::int64_t job,
+                                                          const std::string& name_space) {
+  const auto found = std::make_shared<std::promise<std::vector<KubeLogPod>>>();
+  auto soon = found->get_future();
+  Do([this, job, name_space, found](ClusterControl&) {
+    found->set_value(control_.notices().LogPods(job, name_space));
+  });
+  if (soon.wait_for(kPodsWithin) == std::future_status::ready) return soon.get();
+  return core::FailedError(
+      "the server waits for an answer of Kubernetes to something else; try again in a moment");
 }
 
 void KubeRunner::ShowReason(std::int64_t job, const std::string& words) {

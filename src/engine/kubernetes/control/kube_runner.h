@@ -11,6 +11,7 @@
 
 #include "engine/cluster_runner.h"
 #include "engine/kubernetes/api/kube_driver.h"
+#include "engine/kubernetes/api/kube_logs.h"
 #include "engine/kubernetes/api/reflector.h"
 #include "engine/kubernetes/control/kube_control.h"
 
@@ -38,7 +39,11 @@ class KubeRunner final : public ClusterRunner {
 
   void Change(RunId id, const RunBounds& bounds) override;  // cores cannot be, and it says so
   std::vector<RunRequest> Recover() override;
+  // Whose log is that job's, as KubeNotices has it. Any thread but the runner's own, for which it
+  // waits a moment.
+  core::Result<std::vector<KubeLogPod>> LogPods(std::int64_t job, const std::string& name_space);
   void ShowReason(std::int64_t job, const std::string& words) override;
+  void ShowStarts(const std::map<std::int64_t, core::UnixMillis>& starts) override;
   void ShowLeaving(std::int64_t job, int evicted, const std::string& words) override;
 
  private:

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/text/quoted.h"
-#include "core/text/words.h"
+#include "engine/kubernetes/control/kube_stock.h"
 
 namespace sharewell::engine {
 
-// GPUs of nodes that take no new pods, and of those where the stock device plugin gives GPUs out
-// without saying which.
+// GPUs of nodes that take no new pods, and of those where a pod may have any of them by NVIDIA's
+// device plugin. Where that may come to be, an admin is told.
 void KubeTaken::EmitGpus() {
   if (book_.touched().empty()) return;
   std::map<std::string, std::string> taken;
@@ -24,16 +23,12 @@ void KubeTaken::EmitGpus() {
       who = fmt::format("node {} is not ready: {}", name, here.kube.not_ready);
     } else if (here.kube.cordoned) {
       who = fmt::format("node {} takes no new pods: it is cordoned", name);
-    } else if (const auto there = pods_.on_node().find(name); there != pods_.on_node().end()) {
-      for (const std::string& uid : there->second) {
-        const KubePod& pod = book_.pods().at(uid);
-        const auto wants = pod.requests.find("nvidia.com/gpu");
-        if (wants == pod.requests.end() || wants->second == 0) continue;
-        who = fmt::format("pod {} has {} of node {} by nvidia.com/gpu, and nobody says which",
-                          core::Quoted(pod.Name()),
-                          core::Count(static_cast<std::uint64_t>(wants->second), "GPU"), name);
-      }
+    } else {
+      who = WhoHasStock(book_, pods_, here.kube);
+      if (!who.empty() && !here.node.gpus.empty()) TellResidents(here, who);
     }
+    const std::string warning = WarningOfStock(here.kube);
+    if (!warning.empty() && book_.Remark(warning)) book_.Emit(RunnerNote{warning});
     for (const std::string& uuid : here.unlisted) {
       taken[uuid] =
           fmt::format("the annotation sharewell.io/gpus of node {} does not list it", name);
@@ -42,6 +37,18 @@ void KubeTaken::EmitGpus() {
     for (const core::GivenGpu& gpu : here.node.gpus) taken[gpu.uuid] = who;
   }
   book_.EmitChanged(std::move(taken));
+}
+
+// Pods of ours that run there, once: they may not be alone any more.
+void KubeTaken::TellResidents(const KubeNodeHere& here, const std::string& who) {
+  const auto told = book_.taken().find(here.node.gpus.front().uuid);
+  if (told != book_.taken().end() && told->second == who) return;
+  for (const auto& [uid, claim] : here.claims) {
+    const auto pod = book_.pods().find(uid);
+    if (claim.gpus.empty() || pod == book_.pods().end()) continue;
+    if (pod->second.node.empty() || pod->second.IsOver()) continue;
+    notices_.Queue(pod->second, {"Shared", "perhaps its GPU is shared: " + who, true});
+  }
 }
 
 // CPUs and memory of pods that are not ours.

@@ -158,7 +158,10 @@ PodWords ParsePodWords(const KubePod& pod) {
   for (const auto& [key, value] : pod.annotations) {
     const auto is = [&name = key](std::string_view one) { return one == name; };
     if (std::any_of(kOfUsers.begin(), kOfUsers.end(), is)) continue;
-    if (std::any_of(kOfBinding.begin(), kOfBinding.end(), is) || is(kKnownAnnotation)) continue;
+    if (std::any_of(kOfBinding.begin(), kOfBinding.end(), is) || is(kKnownAnnotation) ||
+        is(kKubeStart)) {
+      continue;
+    }
     read.Problem(fmt::format("the annotation {} is not known; known are {}",
                              Quoted(std::string(kKubePrefix) + key), fmt::join(kOfUsers, ", ")));
   }
