@@ -10,6 +10,7 @@
 #include "engine/kubernetes/api/kube_writes.h"
 #include "engine/kubernetes/control/kube_claims.h"
 #include "engine/kubernetes/control/kube_fit.h"
+#include "engine/kubernetes/control/kube_group_sizes.h"
 #include "engine/kubernetes/pods/pod_words.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -46,6 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = sharewell::core::GpuIslands::Parse(gpus->islands.Text(), count);
     if (!again || *again != gpus->islands) __builtin_trap();
   }
+  const auto pods = ParsePodGroupSize(text);
+  if (pods ? *pods < 1 || *pods > 1000 : pods.error().message.empty()) __builtin_trap();
   (void)ParseKubeVolume(text);
   (void)ParseKubeVolumeClaim(text);
   if (const auto amount = ParseQuantity(text, 1000); amount && *amount < 0) __builtin_trap();

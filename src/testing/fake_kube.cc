@@ -140,6 +140,7 @@ std::string FakeKube::AddPod(const std::string& name, KubeTold told) {
     meta["ownerReferences"] = {
         {{"kind", "Job"}, {"name", told.owner}, {"uid", "of-" + told.owner}, {"controller", true}}};
   }
+  meta.merge_patch(told.meta);
   pod.json["spec"] = {
       {"schedulerName", told.scheduler},
       {"containers",
@@ -264,6 +265,13 @@ KubeAnswer FakeKube::Carry(const KubeRequest& request) {
   }
   const auto parts = SplitPath(request.path);
   if (parts.size() == 4 && parts[2] == "nodes") return OnNode(parts[3], request);
+  if (parts.size() == 7 && parts[5] == "podgroups") {
+    const auto found = pod_groups.find(request.path);
+    if (found == pod_groups.end()) return Says(404, "the server could not find the resource");
+    KubeAnswer answer = Says(200, "");
+    answer.body = found->second.dump();
+    return answer;
+  }
   if (parts.size() == 5 && parts[4] == "events") {
     const json event = json::parse(request.body);
     events.push_back(event["message"]);

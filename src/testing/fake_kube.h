@@ -36,6 +36,7 @@ struct KubeTold {
   std::string name_space = "team";
   std::string scheduler = "sharewell";
   std::string cpu = "1", memory = "1Gi";
+  nlohmann::json meta = nlohmann::json::object();  // merged over its metadata
   bool injected = true;                            // it reads its GPUs from the binding
   nlohmann::json spec = nlohmann::json::object();  // merged over the rest
 };
@@ -89,11 +90,12 @@ class FakeKube {
   core::Seconds remaking{0.5};
   bool knows_policy_v1 = true;
   bool starts_pods = true;
-  std::set<std::string> budgets;         // keys of pods that may not be evicted
-  std::map<std::string, int> refuse;     // requests whose path ends so: status
-  std::vector<engine::KubeRequest> log;  // that arrived
-  std::vector<std::string> events;       // messages
-  std::vector<std::string> reasons;      // of them, each with its pod: "Shared a"
+  std::set<std::string> budgets;                     // keys of pods that may not be evicted
+  std::map<std::string, int> refuse;                 // requests whose path ends so: status
+  std::map<std::string, nlohmann::json> pod_groups;  // what a GET of that path brings
+  std::vector<engine::KubeRequest> log;              // that arrived
+  std::vector<std::string> events;                   // messages
+  std::vector<std::string> reasons;                  // of them, each with its pod: "Shared a"
   std::string wrong;
 
  private:

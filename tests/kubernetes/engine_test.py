@@ -9,6 +9,13 @@ import unittest
 from cluster import GPU_ENV
 from serving import OURS, SMALL, ServeTest, claims_of, condition, gpus_of, placed
 
+POD_GROUP = "scheduling.x-k8s.io/pod-group"
+POD_GROUP_KIND = {
+    "metadata": {"name": "podgroups.scheduling.x-k8s.io",
+                 "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/scheduler-plugins/pull/52"}},
+    "spec": {"group": "scheduling.x-k8s.io", "names": {"kind": "PodGroup", "plural": "podgroups", "singular": "podgroup"}, "scope": "Namespaced",
+             "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                 "type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}}}]}}
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 BUDGETS = "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets"
 
@@ -446,6 +453,41 @@ class Changes:
         self.cluster.add_pod("g2", annotations=group, owner=("Job", "train"))
         self.assertEqual(placed(self.cluster.wait_pod("g2", phase="Running")), before[1])
         self.assertEqual(len(self.claims()), 2)
+
+    def test_k5_restart_all_of_a_group_that_volcano_and_a_jobset_name(self):
+        self.add_nodes("n1")
+        self.serve()
+        marks = {"scheduling.k8s.io/group-name": "ring", "scheduling.volcano.sh/group-min-member": "2", OURS + "restart": "all"}
+
+        def make(name, job):
+            self.cluster.add_pod(name, annotations=marks, labels={"jobset.sigs.k8s.io/jobset-name": "ring"}, owner=("Job", job))
+        for index in range(2):
+            make(f"ring-{index}-a", f"ring-{index}")
+        for index in range(2):
+            self.cluster.wait_pod(f"ring-{index}-a", phase="Running")
+        number = self.number("ring")
+        self.cluster.playing.finish("ring-1-a", code=1)
+        self.cluster.wait_until(lambda: self.cluster.pod("ring-0-a") is None, "the other one is not evicted")
+        for index in range(2):
+            make(f"ring-{index}-b", f"ring-{index}-again")
+        pods = [self.cluster.wait_pod(f"ring-{index}-b", phase="Running") for index in range(2)]
+        self.assertEqual({pod["metadata"]["annotations"][OURS + "job"] for pod in pods}, {str(number)})
+
+    def test_k5_the_size_of_a_group_is_read_from_its_pod_group(self):
+        self.add_nodes("n1")
+        self.serve()
+        self.cluster.add_pod("c0", labels={POD_GROUP: "c"}, owner=("Job", "c"))
+        self.wait_waits("c0", "nothing says how many pods its pod group 'c' has")
+        if self.cluster.real:
+            self.cluster.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", POD_GROUP_KIND)
+        group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "d"}, "spec": {"minMember": 2}}
+        path = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
+        self.cluster.wait_until(lambda: self.cluster.request("POST", path, group)[0] == 201, "the API server does not know a PodGroup")
+        self.cluster.add_pod("d0", labels={POD_GROUP: "d"}, owner=("Job", "d"))
+        self.wait_waits("d0", "1 of 2 pods are there")
+        self.cluster.add_pod("d1", labels={POD_GROUP: "d"}, owner=("Job", "d"))
+        pods = [self.cluster.wait_pod(name, phase="Running") for name in ("d0", "d1")]
+        self.assertEqual(len({pod["metadata"]["annotations"][OURS + "job"] for pod in pods}), 1)
 
 
 class OnFake(Lives, Words, Changes, ServeTest):

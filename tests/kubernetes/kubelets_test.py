@@ -74,8 +74,8 @@ class RealKubelets(unittest.TestCase):
             (models / "small.onnx").chmod(0o644)
 
     def tidy(self):
-        self.cluster.kubectl("delete", "jobs,pods", "--all", "--wait=false")
-        self.cluster.wait_until(lambda: not self.cluster.pods("default"), "pods are left")
+        self.cluster.kubectl("delete", "jobs,pods", "--all", "--wait=false", "--grace-period=1")
+        self.cluster.wait_until(lambda: not self.cluster.pods("default"), "pods are left", 90)
 
     # ---- what there is
 

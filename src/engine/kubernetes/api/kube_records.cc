@@ -315,6 +315,18 @@ void TakeStatus(const KubeValue& status, KubePod& pod) {
   TakeContainers(status, pod);
 }
 
+void TakeMarks(const KubeValue& meta, KubePod& pod) {
+  const auto take = [&](const KubeValue& from, std::string_view key) {
+    if (std::string text = from[key].Text(); !text.empty()) pod.marks.emplace(key, std::move(text));
+  };
+  for (const std::string_view key : kMarkLabels) take(meta["labels"], key);
+  for (const std::string_view key : kMarkAnnotations) take(meta["annotations"], key);
+  // A JobSet makes Jobs, and may make them anew.
+  const auto set = pod.marks.find(kJobSetName);
+  if (set == pod.marks.end() || pod.owner.kind != "Job") return;
+  pod.owner = {"JobSet", set->second, pod.name_space + "/JobSet/" + set->second};
+}
+
 // An object that has a name.
 Result<json::Document> ObjectIn(std::string_view text, const char* what) {
   auto parsed = json::Document::Parse(text);
@@ -354,6 +366,7 @@ Result<KubePod> ParseKubePod(std::string_view text) {
     if (!one["controller"].Flag()) continue;
     pod.owner = {one["kind"].Text(), one["name"].Text(), one["uid"].Text()};
   }
+  TakeMarks(meta, pod);
   TakeSpec(object["spec"], pod);
   TakeStatus(object["status"], pod);
   return pod;

@@ -4,7 +4,9 @@
 // Annotations may be changed by the user at any time; status may not.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,6 +26,19 @@ inline constexpr std::string_view kKubeGpuMemory = "sharewell.io/gpu-memory";
 inline constexpr std::string_view kKubeStart = "expected-start";
 // The condition of a pod that has its job's number. Status is not the user's to write.
 inline constexpr std::string_view kKubeJobCondition = "sharewell.io/Job";
+
+// Of others, that say which pods belong together: of the scheduler-plugins' coscheduling, Volcano,
+// JobSet and Kubeflow. Users may write them.
+inline constexpr std::string_view kCoschedulingGroup = "scheduling.x-k8s.io/pod-group";
+inline constexpr std::string_view kJobSetName = "jobset.sigs.k8s.io/jobset-name";
+inline constexpr std::string_view kTrainingJobName = "training.kubeflow.org/job-name";
+inline constexpr std::array<std::string_view, 3> kMarkLabels = {kCoschedulingGroup, kJobSetName,
+                                                                kTrainingJobName};
+inline constexpr std::string_view kVolcanoGroup = "scheduling.k8s.io/group-name";
+inline constexpr std::string_view kVolcanoGroupToo = "scheduling.volcano.sh/group-name";
+inline constexpr std::string_view kVolcanoSize = "scheduling.volcano.sh/group-min-member";
+inline constexpr std::array<std::string_view, 3> kMarkAnnotations = {
+    kVolcanoGroup, kVolcanoGroupToo, kVolcanoSize};
 
 // The variable that tells a container its GPUs, and the field of a pod that it is to be read from:
 // the Binding writes it.
@@ -61,7 +76,9 @@ struct KubeToleration {
 };
 
 struct KubeOwner {
-  std::string kind, name, uid;  // of the controller; empty: it has none
+  // Of the controller; empty: it has none. Of a JobSet, which a pod names by a label alone, `uid`
+  // is made of its namespace and name.
+  std::string kind, name, uid;
 
   friend bool operator==(const KubeOwner&, const KubeOwner&) = default;
 };
@@ -73,10 +90,15 @@ struct KubePod {
   std::string reason, message;                // of its status: "Evicted"
   core::UnixMillis created = 0, started = 0;  // started: its kubelet has it since; 0: it has not
   bool deleting = false;
-  std::map<std::string, std::string> annotations;  // ours alone, without the prefix
-  KubeAmounts requests;                            // at any time, init containers among it
-  std::map<std::string, std::string> selector;     // spec.nodeSelector
-  std::vector<KubeTerm> affinity;                  // to nodes, required
+  std::map<std::string, std::string> annotations;         // ours alone, without the prefix
+  std::map<std::string, std::string, std::less<>> marks;  // kMarkLabels, kMarkAnnotations
+  // What its PodGroup says, once it was asked (kube_group_sizes.h): how many pods, or why nobody
+  // knows.
+  std::optional<int> group_size;
+  std::string no_group_size;
+  KubeAmounts requests;                         // at any time, init containers among it
+  std::map<std::string, std::string> selector;  // spec.nodeSelector
+  std::vector<KubeTerm> affinity;               // to nodes, required
   std::vector<KubeToleration> tolerations;
   int priority = 0;
   bool preempts = true;  // preemptionPolicy is not Never

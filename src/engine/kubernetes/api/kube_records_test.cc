@@ -1,5 +1,6 @@
 #include "engine/kubernetes/api/kube_records.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -114,6 +115,21 @@ TEST(KubePodRecord, KnowsWhetherItSeesItsGpusAloneAndWhetherItCrashes) {
   EXPECT_EQ(crashing.started, 1'800'000'000'000);
   EXPECT_FALSE(pod("[]").crash_loops);
   EXPECT_EQ(pod("[]").started, 0);
+}
+
+TEST(KubePodRecord, K5_OfAJobSetTheJobSetMakesItAgain) {
+  const auto pod = [](const char* owner, const char* set) {
+    return *ParseKubePod(fmt::format(
+        R"({{"metadata":{{"name":"a","namespace":"team","uid":"u",
+            "labels":{{"jobset.sigs.k8s.io/jobset-name":{1},"other":"x"}},
+            "annotations":{{"scheduling.k8s.io/group-name":7}},
+            "ownerReferences":[{{"kind":{0},"name":"j","uid":"o","controller":true}}]}}}})",
+        owner, set));
+  };
+  EXPECT_EQ(pod(R"("Job")", R"("s")").owner, (KubeOwner{"JobSet", "s", "team/JobSet/s"}));
+  EXPECT_EQ(pod(R"("Job")", R"("s")").marks.size(), 1U);
+  EXPECT_EQ(pod(R"("Job")", "7").owner, (KubeOwner{"Job", "j", "o"}));
+  EXPECT_EQ(pod(R"("Pod")", R"("s")").owner, (KubeOwner{"Pod", "j", "o"}));
 }
 
 TEST(KubePodRecord, CountsInitContainersAsTheyRun) {

@@ -14,6 +14,14 @@ const KubePod* KubeBook::PodOf(const KubeMember& member) const {
   return found == pods_.end() ? nullptr : &found->second;
 }
 
+bool HasFailedMember(const KubeBook& book, const KubeRun& run) {
+  return std::any_of(run.members.begin(), run.members.end(), [&](const KubeMember& member) {
+    const KubePod* pod = book.PodOf(member);
+    if (pod == nullptr && member.last) pod = &*member.last;
+    return pod != nullptr && pod->phase == KubePhase::kFailed;
+  });
+}
+
 bool KubeBook::Remark(const std::string& words) {
   const bool is_new = IsNewRemark(words);
   if (is_new && out_ != nullptr) options_.log(words);

@@ -99,6 +99,10 @@ struct KubeNodeHere : BookedNode {
   bool told_silent = false;                      // no agent is heard there
 };
 
+class KubeBook;
+// A pod of it has failed, whatever became of the pod since.
+bool HasFailedMember(const KubeBook& book, const KubeRun& run);
+
 class KubeBook final : public ClusterBook<KubeRun, KubeNodeHere> {
  public:
   explicit KubeBook(KubeControlOptions options);

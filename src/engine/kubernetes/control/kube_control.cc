@@ -110,6 +110,7 @@ void KubeControl::Look() {
   groups_.JoinAll();  // who waited for a run to end
   waiting_.EmitWaiting();
   if (leads_) {
+    groups_.AskSizes(outbox_);
     placer_.Place();
     steps_.SendStops();
     steps_.SendCancels();

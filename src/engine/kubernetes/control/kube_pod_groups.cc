@@ -26,23 +26,39 @@ KubePodGroup& KubePodGroups::New(const KubePod& pod, const std::string& group) {
   return pod_group;
 }
 
-// Owners and groups whose pods are about to be gone because we evicted them.
+// Owners and groups whose pods are about to be gone: because we evicted them, or because a pod of a
+// group is on its way out that may have the place of the next one.
 std::set<std::string> KubePodGroups::Leaving() const {
   std::set<std::string> leaving;
   for (const auto& [job, run] : book_.runs()) {
-    if (run.wanted != WantedRun::kStop) continue;
-    const auto pod_group = book_.groups().find(job);
-    if (pod_group == book_.groups().end() || pod_group->second.owner.uid.empty()) continue;
-    const bool leaves =
-        std::any_of(run.members.begin(), run.members.end(), [&](const KubeMember& member) {
-          const KubePod* pod = book_.PodOf(member);
-          return pod == nullptr || pod->deleting;
-        });
-    if (!leaves) continue;
-    leaving.insert(pod_group->second.owner.uid);
-    if (!pod_group->second.group.empty()) leaving.insert(pod_group->second.group);
+    const auto found = book_.groups().find(job);
+    if (found == book_.groups().end() || found->second.owner.uid.empty()) continue;
+    const KubePodGroup& pod_group = found->second;
+    const bool evicted = run.wanted == WantedRun::kStop;
+    const bool all_again = !pod_group.group.empty() && run.step >= KubeRun::Step::kBound &&
+                           pod_group.words.restart == GroupRestart::kAll &&
+                           run.wanted != WantedRun::kCancel && HasFailedMember(book_, run);
+    const auto goes = [&](const KubeMember& member) {
+      const KubePod* pod = book_.PodOf(member);
+      if (evicted) return pod == nullptr || pod->deleting;
+      const auto here = book_.nodes().find(member.node);
+      return pod != nullptr && pod->deleting && !pod->node.empty() && !pod->IsOver() &&
+             here != book_.nodes().end() && here->second.told_up;
+    };
+    const bool some = std::any_of(run.members.begin(), run.members.end(), goes);
+    if (all_again || (evicted && some)) leaving.insert(pod_group.owner.uid);
+    if (!pod_group.group.empty() && (all_again || some)) leaving.insert(pod_group.group);
   }
   return leaving;
+}
+
+// For the pods before it to be gone, or for the size of its group.
+bool KubePodGroups::HasToWait(const KubePod& pod, const std::set<std::string>& leaving) const {
+  if (leaving.contains(pod.owner.uid)) return true;
+  if (leaving.empty() && pod.marks.empty()) return false;
+  const PodWords words = ParsePodWords(pod);
+  if (words.unsized != PodGroupKind::kNone && words.refusal.empty()) return true;
+  return !words.group.empty() && leaving.contains(GroupOf(pod, words));
 }
 
 // In the order in which they were made, so that numbers are. An owner may make its next pod before
@@ -55,10 +71,7 @@ void KubePodGroups::JoinAll() {
     const auto found = book_.pods().find(uid);
     if (found == book_.pods().end() || book_.group_of().contains(uid)) continue;
     const KubePod& pod = found->second;
-    const auto group = leaving.empty() ? pod.annotations.end() : pod.annotations.find("pod-group");
-    if (leaving.contains(pod.owner.uid) ||
-        (group != pod.annotations.end() &&
-         leaving.contains(pod.name_space + "/" + group->second))) {
+    if (HasToWait(pod, leaving)) {
       pods_.joins().insert(uid);
     } else {
       all.push_back(&pod);
@@ -90,7 +103,8 @@ void KubePodGroups::ForgetGone(KubePodGroup& pod_group) {
 // Of a group that runs, the place of a member that failed or was deleted. Null: there is none.
 KubeMember* KubePodGroups::PlaceFor(const KubePod& pod, const PodWords& words,
                                     const std::string& group) {
-  if (group.empty() || pod.owner.uid.empty() || !words.refusal.empty() || !pod.gates.empty()) {
+  if (group.empty() || pod.owner.uid.empty() || !words.refusal.empty() || !pod.gates.empty() ||
+      words.restart == GroupRestart::kFail) {
     return nullptr;
   }
   for (auto& [job, run] : book_.runs()) {
@@ -136,7 +150,7 @@ void KubePodGroups::Replace(KubeMember& member, const KubePod& pod) {
 void KubePodGroups::Join(const KubePod& pod) {
   const PodWords words = ParsePodWords(pod);
   KubePodGroup* pod_group = nullptr;
-  const std::string group = words.group.empty() ? "" : pod.name_space + "/" + words.group;
+  const std::string group = GroupOf(pod, words);
   if (KubeMember* place = PlaceFor(pod, words, group)) return Replace(*place, pod);
   if (!group.empty()) {
     if (const auto found = group_.find(group); found != group_.end()) {
@@ -176,7 +190,14 @@ void KubePodGroups::Join(const KubePod& pod) {
 
 // Its pods are gone, and whoever made them makes the next ones.
 void KubePodGroups::AwaitOwner(KubePodGroup& pod_group) {
-  for (const std::string& uid : pod_group.members) book_.group_of().erase(uid);
+  for (const std::string& uid : pod_group.members) {
+    book_.group_of().erase(uid);
+    // One that was to have the place of another, and was not bound yet, is one of the next ones.
+    const auto pod = book_.pods().find(uid);
+    if (pod != book_.pods().end() && pod->second.node.empty() && !pod->second.deleting) {
+      pods_.joins().insert(uid);
+    }
+  }
   pod_group.members.clear();
   pod_group.evicted = book_.now();
   awaited_[pod_group.owner.uid].insert(pod_group.number);

@@ -18,6 +18,10 @@ void KubePods::Put(KubePod pod) {
     on_node_[old->second.node].erase(pod.uid);
     book_.touched().insert(old->second.node);
   }
+  if (old != book_.pods().end() && old->second.marks == pod.marks) {
+    pod.group_size = old->second.group_size;
+    pod.no_group_size = old->second.no_group_size;
+  }
   if (!ours && pod.node.empty()) return;  // another scheduler's, and it waits
   if (!pod.node.empty() && !pod.IsOver()) on_node_[pod.node].insert(pod.uid);
   if (!pod.node.empty()) book_.touched().insert(pod.node);

@@ -51,7 +51,10 @@ std::vector<RunRequest> RecoverKubeRuns(KubeBook& book, KubePods& pods) {
                 return book.pods().at(a.uid).name < book.pods().at(b.uid).name;
               });
     const KubePod& first = book.pods().at(run.members.front().uid);
-    const PodWords words = ParsePodWords(first);
+    PodWords words = ParsePodWords(first);
+    // All of them were started together.
+    if (words.unsized != PodGroupKind::kNone)
+      words.group_size = static_cast<int>(run.members.size());
     const ForeignJob foreign = SubmissionOf(first, words, static_cast<int>(run.members.size()));
     RunRequest& request = run.request;
     request.id = id;
@@ -85,7 +88,7 @@ std::vector<RunRequest> RecoverKubeRuns(KubeBook& book, KubePods& pods) {
     pod_group.words = words;
     pod_group.owner = first.owner;
     if (request.asked.needs) pod_group.known = WriteKnown({*request.asked.needs, {}, words.model});
-    pod_group.group = words.group.empty() ? "" : first.name_space + "/" + words.group;
+    pod_group.group = GroupOf(first, words);
     pod_group.name = pod_group.group.empty() ? first.Name() : pod_group.group;
     for (const KubeMember& member : run.members) {
       pod_group.members.push_back(member.uid);

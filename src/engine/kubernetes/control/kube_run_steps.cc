@@ -106,6 +106,29 @@ void KubeRunSteps::WithdrawDeleted(const KubeRun& run) {
   ends_.Withdraw(found->second, run.request.id, "its pod was deleted in Kubernetes");
 }
 
+// Of a group that asks for it: where one has failed, the others leave, and whoever made them makes
+// all of them again. Where none runs any more it has simply failed.
+void KubeRunSteps::RestartAll(KubeRun& run) {
+  const auto found = book_.groups().find(run.request.id.job);
+  if (run.wanted != WantedRun::kNothing || found == book_.groups().end()) return;
+  const KubePodGroup& pod_group = found->second;
+  if (pod_group.words.restart != GroupRestart::kAll || pod_group.group.empty() ||
+      pod_group.owner.uid.empty() || pod_group.withdrawn || AllOver(run) ||
+      !HasFailedMember(book_, run)) {
+    return;
+  }
+  run.wanted = WantedRun::kStop;
+  const std::string words = fmt::format(
+      "a pod of its group has failed, so the others are evicted, and {} {} is to make all of them "
+      "again (the annotation sharewell.io/restart is \"all\")",
+      pod_group.owner.kind, core::Quoted(pod_group.owner.name));
+  book_.Emit(RunNote{run.request.id, words});
+  for (const KubeMember& member : run.members) {
+    const KubePod* pod = book_.PodOf(member);
+    if (pod != nullptr && !pod->IsOver()) notices_.Queue(*pod, {"Evicted", words, true});
+  }
+}
+
 // Its kubelet starts it again and again, ever more seldom. Nobody knows whether the next start is
 // the good one, so its place is not taken from it.
 void KubeRunSteps::TellCrashing(KubeRun& run, const KubePod& pod) {
@@ -134,6 +157,7 @@ void KubeRunSteps::AdvanceBound(std::int64_t job) {
     if (pod->crash_loops && begun) TellCrashing(run, *pod);
   }
   WithdrawDeleted(run);
+  RestartAll(run);
   if (all_begun && !run.members.empty()) {
     EmitStarted(run);
     run.step = KubeRun::Step::kRunning;

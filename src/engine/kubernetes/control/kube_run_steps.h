@@ -44,6 +44,7 @@ class KubeRunSteps {
   void EmitStarted(KubeRun& run);
   void AdvanceBefore(std::int64_t job);
   void AdvanceBound(std::int64_t job);
+  void RestartAll(KubeRun& run);
   void WithdrawDeleted(const KubeRun& run);
   void TellCrashing(KubeRun& run, const KubePod& pod);
   bool AllOver(const KubeRun& run) const;

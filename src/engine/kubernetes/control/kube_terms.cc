@@ -54,8 +54,12 @@ std::string KubeTerms::WhyItWaits(const KubePodGroup& pod_group) const {
     }
   }
   if (pod_group.members.size() < size) {
-    return fmt::format("waits for the rest of its pod group: {} of {} pods are there",
-                       pod_group.members.size(), size);
+    const bool fails = pod_group.words.restart == GroupRestart::kFail;
+    return fmt::format(
+        "waits for the rest of its pod group: {} of {} pods are there{}", pod_group.members.size(),
+        size,
+        fails ? "; it has not the place of one that failed, as sharewell.io/restart is \"fail\""
+              : "");
   }
   return volumes_.WhyWait(first);
 }

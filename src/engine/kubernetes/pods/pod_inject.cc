@@ -110,7 +110,7 @@ class Injector {
       return UsageError("a pod has no {}.containers; write at least one", path);
     }
     ++pods_;
-    const auto words = CheckWords(pod.At("metadata").At("annotations"), where);
+    const auto words = CheckWords(pod.At("metadata"), where);
     RETURN_IF_ERROR(words);
     const bool watch = words->watch;
     if (watch && !IsNamespace(space_)) {
@@ -139,8 +139,16 @@ class Injector {
     return {};
   }
 
-  static Result<PodWords> CheckWords(const PlainYaml& annotations, const std::string& where) {
+  static Result<PodWords> CheckWords(const PlainYaml& metadata, const std::string& where) {
     KubePod pod;
+    const PlainYaml& annotations = metadata.At("annotations");
+    for (const std::string_view key : kMarkLabels) {
+      if (const auto& text = metadata.At("labels").At(key).text; !text.empty())
+        pod.marks.emplace(key, text);
+    }
+    for (const std::string_view key : kMarkAnnotations) {
+      if (const auto& text = annotations.At(key).text; !text.empty()) pod.marks.emplace(key, text);
+    }
     for (std::size_t i = 0; i < annotations.keys.size(); ++i) {
       const std::string_view key = annotations.keys[i];
       if (!key.starts_with(kKubePrefix)) continue;

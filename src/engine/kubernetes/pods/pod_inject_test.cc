@@ -24,6 +24,16 @@ std::string Refusal(const std::string& text) {
   return out ? "taken: " + *out : out.error().message;
 }
 
+TEST(PodInject, AGroupMayBeNamedByALabelOfOthers) {
+  const auto pod = [](const std::string& labels) {
+    return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations: "
+           "{sharewell.io/pod-group-size: \"2\"}\n" +
+           labels + "spec:\n  containers:\n    - {name: a, image: b}\n";
+  };
+  EXPECT_THAT(Refusal(pod("")), HasSubstr("no sharewell.io/pod-group; give both"));
+  EXPECT_THAT(Refusal(pod("  labels: {scheduling.x-k8s.io/pod-group: g}\n")), HasSubstr("taken"));
+}
+
 TEST(PodInject, APodGetsItsSchedulerAndEveryContainerItsVariablesAndAllElseStays) {
   EXPECT_EQ(Injected("# mine\n"
                      "apiVersion: v1\n"

@@ -22,9 +22,26 @@ constexpr int kMostPodGpus = 64;
 constexpr int kMostGroup = 1000;
 constexpr std::size_t kMostPodText = 256;
 
-constexpr std::array<std::string_view, 13> kOfUsers = {
+constexpr std::array<std::string_view, 14> kOfUsers = {
     "batch", "exclusive", "gpu-memory",     "gpu-model", "gpus",    "max-slowdown", "may-evict",
-    "model", "pod-group", "pod-group-size", "precision", "profile", "watch"};
+    "model", "pod-group", "pod-group-size", "precision", "profile", "restart",      "watch"};
+
+// Where others say the group of a pod, the first that stands there.
+struct GroupMark {
+  std::string_view key;
+  PodGroupKind kind;
+};
+constexpr std::array<GroupMark, 3> kGroupMarks = {
+    {{kCoschedulingGroup, PodGroupKind::kCoscheduling},
+     {kVolcanoGroup, PodGroupKind::kVolcano},
+     {kVolcanoGroupToo, PodGroupKind::kVolcano}}};
+
+struct RestartWord {
+  std::string_view word;
+  GroupRestart restart;
+};
+constexpr std::array<RestartWord, 3> kRestartWords = {
+    {{"all", GroupRestart::kAll}, {"one", GroupRestart::kOne}, {"fail", GroupRestart::kFail}}};
 
 bool IsPlainName(const std::string& text) {
   return !text.empty() && text.size() <= kMostPodText && text[0] != '.' &&
@@ -62,13 +79,14 @@ class WordReader {
     }
   }
   void PlainName(const char* key, std::string& to) {
-    const std::string* text = Find(key);
-    if (text == nullptr) return;
-    if (IsPlainName(*text)) {
-      to = *text;
+    if (const std::string* text = Find(key)) TakeName(Name(key), *text, to);
+  }
+  void TakeName(std::string_view name, const std::string& text, std::string& to) {
+    if (IsPlainName(text)) {
+      to = text;
     } else {
-      Problem(fmt::format("{} is {}; a name has letters, digits, '.', '-' and '_' alone", Name(key),
-                          Quoted(*text)));
+      Problem(fmt::format("{} is {}; a name has letters, digits, '.', '-' and '_' alone", name,
+                          Quoted(text)));
     }
   }
   void Problem(const std::string& words) { AddRemark(words_.problem, words); }
@@ -96,6 +114,45 @@ void ReadMemory(const KubePod& pod, WordReader& read, PodWords& words) {
   words.gpu_memory = core::Bytes(static_cast<double>(accounted->second) * (1 << 20) / words.gpus);
 }
 
+// Our annotations win.
+void ReadGroup(const KubePod& pod, WordReader& read, PodWords& words) {
+  read.PlainName("pod-group", words.group);
+  read.Whole("pod-group-size", 1, kMostGroup, words.group_size);
+  if (const std::string* text = read.Find("restart")) {
+    const auto known = std::find_if(kRestartWords.begin(), kRestartWords.end(),
+                                    [&](const RestartWord& one) { return one.word == *text; });
+    if (known != kRestartWords.end()) {
+      words.restart = known->restart;
+    } else {
+      read.Problem(fmt::format("{} is {}; write all, one or fail", WordReader::Name("restart"),
+                               Quoted(*text)));
+    }
+  }
+  if (!words.group.empty()) return;
+  PodGroupKind kind = PodGroupKind::kNone;
+  for (const GroupMark& mark : kGroupMarks) {
+    const auto found = pod.marks.find(mark.key);
+    if (found == pod.marks.end()) continue;
+    read.TakeName(mark.key, found->second, words.group);
+    kind = mark.kind;
+    break;
+  }
+  if (words.group.empty() || read.Find("pod-group-size") != nullptr) return;
+  if (const auto size = pod.marks.find(kVolcanoSize); size != pod.marks.end()) {
+    const auto number = core::ParseWhole(kVolcanoSize, size->second, 1, kMostGroup);
+    if (number) {
+      words.group_size = static_cast<int>(*number);
+      return;
+    }
+    read.Problem(number.error().message);
+  }
+  if (pod.group_size) {
+    words.group_size = *pod.group_size;
+  } else {
+    words.unsized = kind;
+  }
+}
+
 std::string RefusalOf(const KubePod& pod, const PodWords& words) {
   for (const std::string_view name : kOfBinding) {
     if (!pod.annotations.contains(std::string(name))) continue;
@@ -120,6 +177,12 @@ std::string RefusalOf(const KubePod& pod, const PodWords& words) {
   if (words.group.empty() && words.group_size > 1) {
     return fmt::format("it has {0}pod-group-size, but no {0}pod-group; give both", kKubePrefix);
   }
+  if (words.unsized != PodGroupKind::kNone && !pod.no_group_size.empty()) {
+    return fmt::format(
+        "nothing says how many pods its pod group {} has: {}; make them with the annotation "
+        "{}pod-group-size",
+        Quoted(words.group), pod.no_group_size, kKubePrefix);
+  }
   return {};
 }
 
@@ -132,8 +195,7 @@ PodWords ParsePodWords(const KubePod& pod) {
   read.Whole("batch", 1, 1'000'000'000, words.batch);
   read.PlainName("model", words.model);
   read.PlainName("profile", words.profile);
-  read.PlainName("pod-group", words.group);
-  read.Whole("pod-group-size", 1, kMostGroup, words.group_size);
+  ReadGroup(pod, read, words);
   read.Flag("exclusive", words.exclusive);
   read.Flag("may-evict", words.may_evict);
   read.Flag("watch", words.watch);
@@ -188,7 +250,10 @@ ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
   foreign.user = {pod.name_space, kKubeUid, kKubeUid, false};
   foreign.submitted = pod.created;
   core::Submission& asked = foreign.asked;
-  asked.name = words.group.empty() ? pod.name : words.group;
+  const bool of_trainer = pod.marks.contains(kJobSetName) || pod.marks.contains(kTrainingJobName);
+  asked.name = !words.group.empty()                    ? words.group
+               : of_trainer && !pod.owner.name.empty() ? pod.owner.name
+                                                       : pod.name;
   asked.project = pod.name_space;  // where there is one of that name
   asked.command = pod.command;
   // What it runs, as far as its manifest says.
@@ -225,6 +290,12 @@ ForeignJob SubmissionOf(const KubePod& pod, const PodWords& words, int pods) {
     keep_alone(
         "it has its GPU for itself, as nobody can extend its activeDeadlineSeconds by what sharing "
         "costs; make it without, to let it share");
+  }
+  if (words.restart == GroupRestart::kAll && pod.owner.uid.empty()) {
+    AddRemark(foreign.remark,
+              fmt::format("{}restart is \"all\", and nothing would make its pods again after an "
+                          "eviction; run them by a Job or another controller",
+                          kKubePrefix));
   }
   if (!pod.wishes.empty()) {
     AddRemark(foreign.remark, fmt::format("{} is a wish that Sharewell does not look at",

@@ -61,6 +61,44 @@ TEST(PodWords, WhatIsNotUnderstoodIsSaid) {
   EXPECT_EQ(odd.problem, "sharewell.io/precision is 'half'; write one of fp32, tf32, bf16, fp16");
 }
 
+TEST(PodWords, AGroupIsNamedAsOthersDo) {
+  KubePod pod = PodWith({});
+  pod.marks = {{"scheduling.k8s.io/group-name", "v"},
+               {"scheduling.volcano.sh/group-min-member", "3"}};
+  EXPECT_EQ(ParsePodWords(pod).group, "v");
+  EXPECT_EQ(ParsePodWords(pod).group_size, 3);
+  EXPECT_EQ(ParsePodWords(pod).unsized, PodGroupKind::kNone);
+  pod.marks["scheduling.volcano.sh/group-min-member"] = "some";
+  EXPECT_THAT(ParsePodWords(pod).problem, HasSubstr("scheduling.volcano.sh/group-min-member"));
+  EXPECT_EQ(ParsePodWords(pod).unsized, PodGroupKind::kVolcano) << "its PodGroup may know";
+  pod.marks = {{"scheduling.x-k8s.io/pod-group", "c"}};
+  EXPECT_EQ(ParsePodWords(pod).unsized, PodGroupKind::kCoscheduling);
+  EXPECT_EQ(ParsePodWords(pod).refusal, "") << "nobody has asked yet";
+  pod.no_group_size = "not found";
+  EXPECT_THAT(ParsePodWords(pod).refusal, HasSubstr("group 'c' has: not found; make them with"));
+  pod.group_size = 4;
+  EXPECT_EQ(ParsePodWords(pod).group_size, 4);
+  pod.annotations = {{"pod-group-size", "2"}};
+  EXPECT_EQ(ParsePodWords(pod).group_size, 2) << "ours wins";
+  pod.annotations["pod-group"] = "g";
+  EXPECT_EQ(ParsePodWords(pod).group, "g");
+  pod.annotations.clear();
+  pod.marks["scheduling.x-k8s.io/pod-group"] = "../x";
+  EXPECT_EQ(ParsePodWords(pod).group, "");
+  EXPECT_THAT(ParsePodWords(pod).problem, HasSubstr("scheduling.x-k8s.io/pod-group is '../x'"));
+}
+
+TEST(PodWords, RestartIsOneOfThreeWords) {
+  EXPECT_EQ(ParsePodWords(PodWith({})).restart, GroupRestart::kOne);
+  EXPECT_EQ(ParsePodWords(PodWith({{"restart", "all"}})).restart, GroupRestart::kAll);
+  EXPECT_EQ(ParsePodWords(PodWith({{"restart", "fail"}})).restart, GroupRestart::kFail);
+  for (const char* wrong : {"", "All", "always"}) {
+    const PodWords words = ParsePodWords(PodWith({{"restart", wrong}}));
+    EXPECT_EQ(words.restart, GroupRestart::kOne);
+    EXPECT_THAT(words.problem, HasSubstr("write all, one or fail"));
+  }
+}
+
 TEST(PodWords, AModelIsANameAndNoPath) {
   for (const char* path : {"/etc/shadow", "../key", ".hidden", "a/b", "a b", "x\n"}) {
     const PodWords words = ParsePodWords(PodWith({{"model", path}}));
@@ -113,6 +151,18 @@ TEST(PodSubmission, APodThatNobodyMakesAgainSharesOnlyWhereItsUserAllowsIt) {
   pod.annotations["may-evict"] = "true";
   EXPECT_FALSE(SubmissionOf(pod, ParsePodWords(pod), 1).asked.exclusive);
   EXPECT_FALSE(SubmissionOf(pod, ParsePodWords(pod), 1).terms.keeps_place);
+}
+
+TEST(PodSubmission, IsNamedAsWhatItsUserMade) {
+  KubePod pod = PodWith({{"restart", "all"}});
+  EXPECT_EQ(SubmissionOf(pod, ParsePodWords(pod), 1).asked.name, "train");
+  EXPECT_EQ(SubmissionOf(pod, ParsePodWords(pod), 1).remark, "");
+  pod.name = "bert-worker-0";
+  pod.owner = {"PyTorchJob", "bert", "o1"};
+  pod.marks = {{"training.kubeflow.org/job-name", "bert"}};
+  EXPECT_EQ(SubmissionOf(pod, ParsePodWords(pod), 1).asked.name, "bert");
+  pod.owner = {};
+  EXPECT_THAT(SubmissionOf(pod, ParsePodWords(pod), 1).remark, HasSubstr("restart is \"all\""));
 }
 
 TEST(PodSubmission, ItPreemptsUnlessItsClassSaysNever) {

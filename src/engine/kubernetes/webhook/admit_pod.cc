@@ -130,6 +130,7 @@ class PodAdmission {
         out.Field("namespace", "new");
         out.Field("uid", "new");
         out.Field("annotations", pod_["metadata"]["annotations"]);
+        out.Field("labels", pod_["metadata"]["labels"]);
       });
       out.Field("spec", spec_);
     });
