@@ -131,7 +131,6 @@ void Server::Parts::MakeService() {
     return settings->UnknownOf(who).alone;
   };
   with.limits.projects = settings->projects();
-  with.limits.of_a_manager = face.foreign_queue != nullptr;
   with.foreign_queue = face.foreign_queue;
   with.pauser = face.pauser;
   with.told_reader = step_reader.get();

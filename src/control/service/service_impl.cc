@@ -59,6 +59,12 @@ struct Hearers {
   } to;
 };
 
+AdmissionLimits AdmissionFrom(const ServiceOptions& options) {
+  AdmissionLimits limits = options.limits;
+  limits.of_a_manager = options.foreign_queue != nullptr;
+  return limits;
+}
+
 }  // namespace
 
 Service::Impl::Impl(core::Cluster& cluster, std::vector<GpuView> gpus, engine::Runner& runner,
@@ -73,7 +79,7 @@ Service::Impl::Impl(core::Cluster& cluster, std::vector<GpuView> gpus, engine::R
             .simulated_cores = options.simulated_cores}),
       engine(cluster, GivenGpus(state.gpus.views()), runner,
              {.grace = options.grace, .alone = options.alone, .pauser = options.pauser}),
-      admission(options.limits, state.live, advisor, state.board, store),
+      admission(AdmissionFrom(options), state.live, advisor, state.board, store),
       paces({.cluster = cluster,
              .snapshot = state.snapshot,
              .engine = engine,
