@@ -86,7 +86,7 @@ class Backend {
   virtual void Watch(JobWatchOptions look) = 0;
   // `find`: when the jobs that wait should start; it may be asked until Stop, on any thread. Where
   // the cluster's manager shows that to its users.
-  virtual void TellStarts(decltype(api::Studies::starts) /*find*/) {}
+  virtual void TellStarts(const decltype(api::Studies::starts)& /*find*/) {}
   virtual void Stop() = 0;
 
  protected:

@@ -48,8 +48,8 @@ class KubeBackend final : public Backend {
   // WaitForSignal has it.
   Result<void> Open(const BackendNeeds& needs) override;
   void Watch(JobWatchOptions) override {}  // agents on the nodes do
-  void TellStarts(StartTeller::Find find) override {
-    start_teller_ = std::make_unique<StartTeller>(*runner_, std::move(find));
+  void TellStarts(const StartTeller::Find& find) override {
+    start_teller_ = std::make_unique<StartTeller>(*runner_, find);
   }
   void Stop() override {
     start_teller_.reset();

@@ -53,7 +53,7 @@ std::string KubeNotices::InNames(const std::string& words) {
   return InKubeWords(words, names);
 }
 
-void KubeNotices::Put(std::int64_t job, std::string words) {
+void KubeNotices::Put(std::int64_t job, const std::string& words) {
   const auto found = book_.groups().find(job);
   if (found == book_.groups().end()) return;
   found->second.waits = InNames(words);

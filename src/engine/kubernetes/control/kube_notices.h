@@ -23,7 +23,7 @@ class KubeNotices {
   KubeNotices(KubeBook& book, KubeOutbox& outbox) : book_(book), outbox_(outbox) {}
 
   // What the service says of a job that waits.
-  void Put(std::int64_t job, std::string words);
+  void Put(std::int64_t job, const std::string& words);
   // When jobs that wait should start, all that is known (ForeignQueue::ShowStarts).
   void PutStarts(const std::map<std::int64_t, core::UnixMillis>& starts);
   // That pod has its place: it waits no more.
