@@ -17,6 +17,7 @@ import tempfile
 
 DATA = pathlib.Path(__file__).resolve().parents[2] / 'data' / 'h200'
 BATCHES = {'accumulate': 4}                    # a step
+PROBE = ('launches_per_s', 'launch_waits_per_s', 'pipe_trips_per_s', 'loader_items_per_s')
 FIGURES = ('GPU seconds', 'utilisation', 'speed', 'memory')
 
 
@@ -28,6 +29,18 @@ def measured():
                 rows[row['workload'], row['way']].append(row)
     median = lambda found, name: statistics.median(float(row[name]) for row in found)
     return {key: {name: median(found, name) for name in ('gpu_util', 'steps_per_s', 'mem_used_bytes')} for key, found in rows.items()}
+
+
+def probed(pattern):
+    """Medians of the host's probe."""
+    found = collections.defaultdict(list)
+    for path in DATA.glob(pattern):
+        with open(path, encoding='utf-8', newline='') as file:
+            for row in csv.DictReader(file):
+                for name in PROBE:
+                    if row.get(name):
+                        found[name].append(float(row[name]))
+    return {name: statistics.median(values) for name, values in found.items()}
 
 
 def steps():
@@ -70,6 +83,8 @@ def main():
         columns = list(zip(*rows))
         cells = [f'{math.sqrt(statistics.mean(v * v for v in column)):.3f} ({statistics.mean(column):+.3f})' for column in columns]
         print(f'{way:16} {len(rows):5}', *(f'{cell:>16}' for cell in cells), f'{sum(within[way])}/{len(rows)}')
+    here, usual = probed('ways*.csv'), probed('profiles*.csv')
+    print('host:', ', '.join(f'{name} x{here[name] / usual[name]:.2f}' for name in PROBE))
 
 
 if __name__ == '__main__':

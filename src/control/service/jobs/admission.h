@@ -36,7 +36,7 @@ struct AdmissionLimits {
   LimitsOf of = UsualLimits;
   core::Projects projects = {};  // empty: there are none
   // Jobs come from a cluster's manager: the project is the one named as their account there, else
-  // the first of their user's, and a job's time is between it and them.
+  // the first of their user's, and a job's time is between it and them. A Service sets it.
   bool of_a_manager = false;
 };
 
